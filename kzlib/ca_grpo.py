@@ -1,0 +1,301 @@
+"""CA-GRPO: correctness-aware group-relative policy optimisation, as pure functions and one subclass of TRL's trainer.
+
+    r_i  = c_i * (1 + T(G) * beta * S_i)        T(G) = 1 iff mean(c over G) >= alpha
+    A_i  = (r_i - mean(r over G)) / std(r over G)
+
+c_i: is answer i correct; S_i: its speedup over the reference; G: the answers to one module. An answer that was not
+judged (our machine failed, the task is invalid) is NaN in c, leaves every statistic of its group, and gets A = 0.
+Source: the paper's section on the Coder; `alpha = 0.5`, `beta = 0.1`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from accelerate.utils import gather_object
+from torch import Tensor
+from transformers import TrainerCallback
+from trl import GRPOTrainer
+
+SpeedTerm = Literal["raw", "capped", "log"]
+Normalisation = Literal["std", "mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class CAGRPO:
+    """The objective's constants. The first two are the paper's; every other default is the paper's plain form."""
+
+    alpha: float = 0.5  # the gate opens at this group accuracy; above 1 it never opens
+    beta: float = 0.1  # weight of the speedup
+    speed: SpeedTerm = "raw"  # "capped": min(S, speed_cap); "log": log2(1 + S)
+    speed_cap: float = 3.0  # only for speed="capped" (Dr. Kernel's value)
+    noise_floor: float = 0.0  # relative spread of S below which a group's speed term is dropped; 0 = never
+    normalisation: Normalisation = "std"  # "mean": subtract the mean only (Dr. GRPO), so that beta keeps its size
+    epsilon: float = 1e-4  # added to the std, as TRL does
+
+
+def as_groups(values: Sequence[float | None], group_size: int) -> Tensor:
+    """A flat list, group after group, as a float64 tensor (groups, group_size); None (not judged) becomes NaN.
+
+    >>> as_groups([1, 0, None, 1], 2).tolist()
+    [[1.0, 0.0], [nan, 1.0]]
+    """
+    flat = torch.tensor([math.nan if v is None else float(v) for v in values], dtype=torch.float64)
+    if group_size < 1 or flat.numel() % group_size:
+        raise ValueError(f"{flat.numel()} answers do not make whole groups of {group_size}: give every module {group_size} answers")
+    return flat.view(-1, group_size)
+
+
+def group_accuracy(c: Tensor) -> Tensor:
+    """mean(c) over the judged answers of each group, shape (groups,); NaN where nothing was judged.
+
+    >>> group_accuracy(as_groups([1, 0, None, None], 2)).tolist()
+    [0.5, nan]
+    """
+    judged = ~torch.isnan(c)
+    count = judged.sum(-1)
+    mean = torch.where(judged, c, 0).sum(-1) / count.clamp(min=1)
+    return torch.where(count > 0, mean, math.nan)
+
+
+def gate(c: Tensor, alpha: float) -> Tensor:
+    """T(G), shape (groups,), bool: does speed count in this group? Never where nothing was judged.
+
+    >>> gate(as_groups([1, 0, 0, 0], 2), alpha=0.5).tolist()
+    [True, False]
+    """
+    # 1e-9: a mean such as 0.9 of ten answers must not miss its own threshold by rounding.
+    return group_accuracy(c) >= alpha - 1e-9
+
+
+def speed_term(S: Tensor, c: Tensor, objective: CAGRPO) -> Tensor:
+    """What stands for S_i in the reward, shape of S. A speed that was not measured, or is no positive number, is 0.
+
+    >>> speed_term(torch.tensor([[1.0, 8.0]]), torch.ones(1, 2), CAGRPO(speed="capped")).tolist()
+    [[1.0, 3.0]]
+    """
+    measured = torch.isfinite(S) & (S > 0) & (c > 0)
+    S = torch.where(measured, S, 0)
+    if objective.speed == "capped":
+        S = S.clamp(max=objective.speed_cap)
+    elif objective.speed == "log":
+        S = torch.log2(1 + S)
+    if objective.noise_floor > 0:
+        high = S.amax(-1)
+        low = torch.where(measured, S, math.inf).amin(-1)
+        noise = (high - low) <= objective.noise_floor * high
+        S = torch.where(noise.unsqueeze(-1), 0, S)
+    return S
+
+
+def reward_parts(c: Tensor, S: Tensor, objective: CAGRPO) -> tuple[Tensor, Tensor]:
+    """The two summands of r, each (groups, G): c and c * T(G) * beta * S. NaN in both where the answer was not judged."""
+    c = c.to(torch.float64)
+    bonus = gate(c, objective.alpha).unsqueeze(-1) * objective.beta * speed_term(S.to(torch.float64), c, objective)
+    return c, torch.where(torch.isnan(c), math.nan, torch.nan_to_num(c) * bonus)
+
+
+def reward(c: Tensor, S: Tensor, alpha: float = 0.5, beta: float = 0.1, objective: CAGRPO | None = None) -> Tensor:
+    """r_i = c_i * (1 + T(G) * beta * S_i), shape (groups, G); NaN where the answer was not judged.
+
+    >>> c, S = as_groups([1, 1, 0, 0], 4), as_groups([0.5, 3.0, 0, 9.0], 4)
+    >>> [round(r, 2) for r in reward(c, S)[0].tolist()]
+    [1.05, 1.3, 0.0, 0.0]
+    >>> reward(c, S, alpha=0.9).tolist()
+    [[1.0, 1.0, 0.0, 0.0]]
+    """
+    correct, bonus = reward_parts(c, S, objective or CAGRPO(alpha=alpha, beta=beta))
+    return correct + bonus
+
+
+def advantages(r: Tensor, normalisation: Normalisation = "std", epsilon: float = 1e-4) -> Tensor:
+    """Group-relative advantages, shape of r: (r - mean) / (std + epsilon) over the judged answers of each group.
+
+    Population standard deviation. A group with no spread (all alike, one judged, none judged) gets zeros, so does an
+    answer that was not judged. Always finite.
+
+    >>> [round(a, 2) for a in advantages(as_groups([1, 0, None, 1], 4))[0].tolist()]
+    [0.71, -1.41, 0.0, 0.71]
+    """
+    r = r.to(torch.float64)
+    judged = ~torch.isnan(r)
+    count = judged.sum(-1, keepdim=True).clamp(min=1)
+    values = torch.where(judged, r, 0)
+    mean = values.sum(-1, keepdim=True) / count
+    centred = torch.where(judged, r - mean, 0).nan_to_num()
+    std = (centred.square().sum(-1, keepdim=True) / count).sqrt()
+    # Rewards travel in float32: a spread of a few of its last digits is no spread.
+    flat = std <= 1e-6 * mean.abs().clamp(min=1)
+    scaled = centred / (std + epsilon) if normalisation == "std" else centred
+    return torch.where(flat, 0, scaled)
+
+
+def group_counts(c: Tensor, alpha: float) -> dict[str, float]:
+    """What a step's groups look like: shares of all-fail, all-pass, gate-open and unjudged groups, and mean accuracy.
+
+    >>> group_counts(as_groups([1, 1, 0, 0, 1, 0, None, None], 2), alpha=0.5)["groups/all_pass"]
+    0.25
+    """
+    accuracy = group_accuracy(c)
+    some = ~torch.isnan(accuracy)
+    n = max(1, accuracy.numel())
+    histogram = torch.histc(accuracy[some].float(), bins=5, min=0, max=1).tolist()
+    return {
+        "groups/all_fail": (accuracy == 0).sum().item() / n,
+        "groups/all_pass": (accuracy == 1).sum().item() / n,
+        "groups/gate_open": gate(c, alpha).sum().item() / n,
+        "groups/unjudged": (~some).sum().item() / n,
+        "groups/accuracy": accuracy[some].mean().item() if some.any() else 0.0,
+        **{f"groups/accuracy_{k * 20}_{k * 20 + 20}": count / n for k, count in enumerate(histogram)},
+    }
+
+
+class StepLog:
+    """One JSON line a training step. After a resume, rows past the checkpoint's step are cut before new ones come."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def rewind(self, step: int) -> None:
+        """Keep rows with `step` <= the given one; a torn last line goes too."""
+        rows = [row for row in read_steps(self.path) if row["step"] <= step]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_suffix(".part")
+        part.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        part.replace(self.path)
+
+    def append(self, row: dict[str, Any]) -> None:
+        clean = {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in row.items()}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(clean) + "\n")
+
+
+def read_steps(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Rows of a step log; empty if the file is not there; a torn last line is left out."""
+    path = Path(path)
+    if not path.exists():
+        return []
+    *lines, torn = path.read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines]
+
+
+class CAGRPOTrainer(GRPOTrainer):
+    """TRL's GRPOTrainer with the paper's reward: the gate sits right after the gather over processes.
+
+    `reward_funcs` are two: correctness c (1, 0, or None for an answer that was not judged) and speedup S. They see
+    one process's slice, in which a group may be cut; `_calculate_rewards` sees whole groups, so the gate and the
+    advantages are the same on any number of processes.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        objective: CAGRPO | None = None,
+        step_log: str | os.PathLike[str] | None = None,
+        on_step: Callable[[dict[str, Any]], None] | None = None,
+        outcomes: Callable[[], list[str]] | None = None,
+        max_unjudged: float = 0.5,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        if len(self.reward_funcs) != 2:
+            raise ValueError("CA-GRPO takes two reward functions, correctness and speedup: pass reward_funcs=[c, S]")
+        self.objective = objective or CAGRPO()
+        self.max_unjudged = max_unjudged
+        self._step_log = StepLog(step_log) if step_log else None
+        self._on_step = on_step
+        self._outcomes = outcomes
+        self._facts: dict[str, Any] = {}
+        self._last_advantages: Tensor | None = None
+        self.add_callback(_RewindStepLog(self._step_log))
+
+    def _generate(self, prompts: list) -> Any:
+        start = time.perf_counter()
+        out = super()._generate(prompts)
+        self._facts["seconds/generate"] = time.perf_counter() - start
+        return out
+
+    def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any) -> Tensor:
+        start = time.perf_counter()
+        c, S = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list).unbind(1)
+        G = self.num_generations if self.model.training else self.num_generations_eval
+        parts = reward_parts(c.view(-1, G), S.view(-1, G), self.objective)
+        r = sum(parts)
+        self._last_advantages = advantages(r, self.objective.normalisation, self.objective.epsilon).flatten().to(c)
+        self._note(c.view(-1, G), parts, time.perf_counter() - start)
+        return torch.stack([part.flatten().to(c) for part in parts], dim=1)
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        out = super()._generate_and_score_completions(inputs)
+        n = len(inputs)
+        assert self._last_advantages is not None
+        mine = slice(self.accelerator.process_index * n, (self.accelerator.process_index + 1) * n)
+        out["advantages"] = self._last_advantages[mine].to(out["advantages"])
+        return out
+
+    def _note(self, c: Tensor, parts: tuple[Tensor, Tensor], seconds: float) -> None:
+        unjudged = torch.isnan(c).double().mean().item()
+        names = gather_object(self._outcomes()) if self._outcomes else []
+        self._facts |= {
+            **group_counts(c, self.objective.alpha),
+            "reward/correct": parts[0].nanmean().nan_to_num().item(),
+            "reward/speed": parts[1].nanmean().nan_to_num().item(),
+            "answers": c.numel(),
+            "unjudged": unjudged,
+            "outcomes": {name: names.count(name) for name in sorted(set(names))},
+            "seconds/verify": seconds,
+        }
+        if unjudged > self.max_unjudged:
+            raise RuntimeError(
+                f"{unjudged:.0%} of a step's answers could not be judged (limit {self.max_unjudged:.0%}): "
+                "run `kz doctor`, then run this notebook again; it continues from its last checkpoint"
+            )
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        training = self.model.training
+        super().log(logs, start_time)
+        if not training or "grad_norm" not in logs:  # the last log of a run is a summary without a step's values
+            return
+        row = {"step": self.state.global_step, **self._facts, **_step_values(logs)}
+        row["seconds/train"] = max(0.0, row.pop("step_time", 0.0) - row["seconds/generate"] - row["seconds/verify"])
+        if self.accelerator.is_main_process:
+            if self._step_log:
+                self._step_log.append(row)
+            if self._on_step:
+                self._on_step(row)
+
+
+def _step_values(logs: dict[str, Any]) -> dict[str, Any]:
+    """The values of TRL's log that belong in our step log, under short names."""
+    names = {
+        "loss": "loss",
+        "grad_norm": "grad_norm",
+        "learning_rate": "learning_rate",
+        "reward": "reward",
+        "reward_std": "reward_std",
+        "entropy": "entropy",
+        "kl": "kl",
+        "num_tokens": "tokens",
+        "step_time": "step_time",
+        "completions/mean_length": "answer_tokens",
+        "completions/clipped_ratio": "cut_off",
+        "frac_reward_zero_std": "groups/flat",
+    }
+    return {ours: logs[theirs] for theirs, ours in names.items() if theirs in logs}
+
+
+class _RewindStepLog(TrainerCallback):
+    def __init__(self, step_log: StepLog | None) -> None:
+        self.step_log = step_log
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.step_log and state.is_world_process_zero:
+            self.step_log.rewind(state.global_step)
