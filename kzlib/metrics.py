@@ -1,0 +1,369 @@
+"""Scores of attempts: pass@k, fast_p@k, means in log space, intervals, paired differences. Pure functions, no files.
+
+Every score is a mean over tasks and says over how many, how many tasks were left out and why. Nothing is filled in:
+a task with fewer than k judged answers has no pass@k. Outcomes that say nothing about the candidate (`infra`,
+`invalid_task`, `unsupported`) leave the denominator and are counted. Source: issue 8, reports P34-P36.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+import numpy as np
+
+from kzlib.records import NOT_JUDGED, Answer, Outcome, Verdict
+
+TOO_FEW = "too_few_answers"
+LAUNCH_BOUND = "launch_bound"
+NOT_TIMED = "not_timed"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One answer with its verdict: a row of `metrics/attempts.csv`. `speedup` is None where nothing was timed."""
+
+    task_id: str
+    sample: int
+    outcome: Outcome
+    backend: str = "triton"
+    protocol: str = "strict"
+    where: str = "cpu-interpreter"
+    speedup: float | None = None
+    timing_kind: str | None = None  # "measured" | "modelled"
+    launch_bound: bool = False
+    tokens: int = 0
+    model: str = ""
+    task_set: str = ""
+    level: int = 0
+    precision: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome is Outcome.PASS
+
+    @property
+    def judged(self) -> bool:
+        return self.outcome not in NOT_JUDGED
+
+
+def attempt(answer: Answer, verdict: Verdict, *, model: str = "", task_set: str = "", level: int = 0) -> Attempt:
+    """Join an answer to its verdict."""
+    timing = verdict.timing
+    return Attempt(
+        task_id=answer.task_id,
+        sample=answer.sample,
+        outcome=verdict.outcome,
+        backend=verdict.backend,
+        protocol=verdict.protocol,
+        where=verdict.where,
+        speedup=timing.speedup if timing else None,
+        timing_kind=timing.kind if timing else None,
+        launch_bound=timing.launch_bound if timing else False,
+        tokens=answer.tokens,
+        model=model,
+        task_set=task_set,
+        level=level,
+        precision=str(verdict.evidence.get("precision", "")),
+    )
+
+
+def pass_at_k(n: int, c: int, k: int) -> float | None:
+    """Chance that k answers drawn without return from n, of which c are correct, hold a correct one; None if n < k.
+
+    The unbiased estimator 1 - C(n-c, k) / C(n, k), in whole numbers, so exact to the last bit (report P34).
+
+    >>> [pass_at_k(2, 0, 5), pass_at_k(5, 0, 5), pass_at_k(5, 5, 5), pass_at_k(5, 1, 5), pass_at_k(200, 1, 1)]
+    [None, 0.0, 1.0, 1.0, 0.005]
+    """
+    if k < 1:
+        raise ValueError(f"pass@{k} has no meaning: k is 1 or more")
+    if not 0 <= c <= n:
+        raise ValueError(f"{c} correct of {n} answers cannot be: give 0 <= c <= n")
+    if n < k:
+        return None
+    draws = math.comb(n, k)
+    return (draws - math.comb(n - c, k)) / draws
+
+
+def fast_p_at_k(speedups: Sequence[float | None], p: float, k: int) -> float | None:
+    """pass@k where an answer counts if it is correct and more than p times faster. One item an answer, None = wrong.
+
+    >>> fast_p_at_k([1.5, 0.9, None], p=1.0, k=1)
+    0.3333333333333333
+    >>> fast_p_at_k([1.5], p=1.0, k=5) is None
+    True
+    """
+    return pass_at_k(len(speedups), sum(s is not None and s > p for s in speedups), k)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScores:
+    """A score a task, and for each task without one the reason."""
+
+    values: dict[str, float]
+    left_out: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over `tasks` tasks with a 95 % interval; `left_out` counts the tasks it does not speak of, by reason."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    tasks: int
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if self.value is None:
+            why = ", ".join(f"{n} {reason}" for reason, n in sorted(self.left_out.items()))
+            return f"not available ({why or 'no tasks'})"
+        interval = f" [{self.low:.3f}, {self.high:.3f}]" if self.low is not None else ""
+        return f"{self.value:.3f}{interval} over {self.tasks} tasks"
+
+
+def by_task(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
+    """Attempts of each task, in order of first sight."""
+    groups: dict[str, list[Attempt]] = defaultdict(list)
+    for item in attempts:
+        groups[item.task_id].append(item)
+    return dict(groups)
+
+
+def score_tasks(
+    attempts: Iterable[Attempt], k: int, p: float | None = None, keep_launch_bound: bool = False
+) -> TaskScores:
+    """pass@k of each task, or fast_p@k when p is given. Launch-bound tasks have no fast_p@k unless kept (P36)."""
+    attempts = list(attempts)
+    if p is not None:
+        timing_kind(attempts)
+    values: dict[str, float] = {}
+    left_out: dict[str, str] = {}
+    for task_id, group in by_task(attempts).items():
+        judged = [item for item in group if item.judged]
+        reason = _why_no_speed(judged, keep_launch_bound) if p is not None else None
+        if p is None:
+            value = pass_at_k(len(judged), sum(item.passed for item in judged), k)
+        else:
+            value = fast_p_at_k([item.speedup if item.passed else None for item in judged], p, k)
+        if len(judged) < k or value is None:
+            left_out[task_id] = _why_too_few(group)
+        elif reason is not None:
+            left_out[task_id] = reason
+        else:
+            values[task_id] = value
+    return TaskScores(values, left_out)
+
+
+def _why_too_few(group: Sequence[Attempt]) -> str:
+    reasons = Counter(item.outcome.value for item in group if not item.judged)
+    return reasons.most_common(1)[0][0] if reasons else TOO_FEW
+
+
+def _why_no_speed(judged: Sequence[Attempt], keep_launch_bound: bool) -> str | None:
+    passed = [item for item in judged if item.passed]
+    if any(item.speedup is None for item in passed):
+        return NOT_TIMED
+    if not keep_launch_bound and any(item.launch_bound for item in passed):
+        return LAUNCH_BOUND
+    return None
+
+
+def timing_kind(attempts: Iterable[Attempt]) -> str | None:
+    """ "measured" or "modelled" (None if nothing was timed). A mix is an error: the two are never averaged."""
+    kinds = sorted({item.timing_kind for item in attempts if item.timing_kind})
+    if len(kinds) > 1:
+        raise ValueError(
+            "these attempts mix measured and modelled times: score each kind apart (filter on timing_kind)"
+        )
+    return kinds[0] if kinds else None
+
+
+def average(scores: TaskScores, seed: int = 0) -> Estimate:
+    """Mean over the tasks that have a score, with a bootstrap interval over tasks."""
+    values = list(scores.values.values())
+    left_out = dict(Counter(scores.left_out.values()))
+    if not values:
+        return Estimate(None, None, None, 0, left_out)
+    low, high = interval(values, seed)
+    return Estimate(math.fsum(values) / len(values), low, high, len(values), left_out)
+
+
+def pass_at(attempts: Iterable[Attempt], k: int, seed: int = 0) -> Estimate:
+    """pass@k over tasks.
+
+    >>> two = [Attempt("a", 0, Outcome.PASS), Attempt("b", 0, Outcome.WRONG), Attempt("c", 0, Outcome.INFRA)]
+    >>> pass_at(two, k=1).value, pass_at(two, k=1).left_out
+    (0.5, {'infra': 1})
+    """
+    return average(score_tasks(attempts, k), seed)
+
+
+def fast_p_at(
+    attempts: Iterable[Attempt], p: float, k: int, seed: int = 0, keep_launch_bound: bool = False
+) -> Estimate:
+    """fast_p@k over tasks: at least one of k answers correct and more than p times faster than the baseline."""
+    return average(score_tasks(attempts, k, p, keep_launch_bound), seed)
+
+
+def interval(
+    values: Sequence[float], seed: int = 0, draws: int = 2000, level: float = 0.95
+) -> tuple[float | None, float | None]:
+    """Bootstrap percentile interval of the mean over tasks; (None, None) under two tasks.
+
+    Where every task scores 0, or every task 1, resampling sees no spread; the exact binomial bound stands in.
+
+    >>> low, high = interval([0.0] * 60)
+    >>> low, round(high, 3)
+    (0.0, 0.06)
+    """
+    data = np.asarray(values, dtype=np.float64)
+    n = len(data)
+    if n < 2:
+        return None, None
+    tail = (1 - level) / 2
+    if np.all(data == 0):
+        return 0.0, 1 - tail ** (1 / n)
+    if np.all(data == 1):
+        return tail ** (1 / n), 1.0
+    rng = np.random.default_rng(seed)
+    means = data[rng.integers(0, n, size=(draws, n))].mean(axis=1)
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """b minus a over the tasks both have, with a bootstrap interval over those tasks."""
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    tasks: int
+    better: int  # tasks where b scores higher
+    worse: int
+    only_a: int
+    only_b: int
+
+
+def paired(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Paired:
+    """Compare two runs task by task (scores as `score_tasks(...).values`).
+
+    >>> paired({"x": 0.0, "y": 1.0}, {"x": 1.0, "y": 1.0, "z": 0.0}).difference
+    0.5
+    """
+    common = sorted(set(a) & set(b))
+    gaps = [b[task] - a[task] for task in common]
+    # A difference is no share, so the binomial bound of `interval` does not apply to gaps that are all 1.
+    low, high = (None, None) if len(gaps) < 2 else _bootstrap_gaps(gaps, seed)
+    return Paired(
+        difference=math.fsum(gaps) / len(gaps) if gaps else None,
+        low=low,
+        high=high,
+        tasks=len(common),
+        better=sum(gap > 0 for gap in gaps),
+        worse=sum(gap < 0 for gap in gaps),
+        only_a=len(set(a) - set(b)),
+        only_b=len(set(b) - set(a)),
+    )
+
+
+def _bootstrap_gaps(gaps: Sequence[float], seed: int, draws: int = 2000) -> tuple[float, float]:
+    data = np.asarray(gaps, dtype=np.float64)
+    means = data[np.random.default_rng(seed).integers(0, len(data), size=(draws, len(data)))].mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """Speedups in log space, one value a task, over the `n` tasks that have one. Failures are counted, not averaged."""
+
+    n: int
+    failed: int
+    kind: str | None
+    geometric_mean: float | None
+    median: float | None
+    arithmetic_mean: float | None  # carried by one huge value: shown only beside the other two (report P35)
+    low: float | None  # bootstrap interval of the geometric mean
+    high: float | None
+    outliers: tuple[float, ...]  # further than 3.5 robust deviations from the median, in log space
+
+
+def speeds(values: Sequence[float | None], kind: str | None = None, seed: int = 0) -> Speeds:
+    """Sum up one speedup a task (None = no correct kernel), in log space so that no product overflows.
+
+    >>> s = speeds([0.9] * 9 + [100.0])
+    >>> round(s.arithmetic_mean, 2), round(s.geometric_mean, 2), s.outliers
+    (10.81, 1.44, (100.0,))
+    """
+    known = [value for value in values if value is not None]
+    if any(not (value > 0 and math.isfinite(value)) for value in known):
+        raise ValueError("a speedup is a finite number above 0: give None for a task without a correct kernel")
+    failed = len(values) - len(known)
+    if not known:
+        return Speeds(0, failed, kind, None, None, None, None, None, ())
+    logs = [math.log(value) for value in known]
+    low, high = (None, None) if len(logs) < 2 else _bootstrap_gaps(logs, seed)
+    return Speeds(
+        n=len(known),
+        failed=failed,
+        kind=kind,
+        geometric_mean=math.exp(math.fsum(logs) / len(logs)),
+        median=median(known),
+        arithmetic_mean=math.fsum(known) / len(known),
+        low=None if low is None else math.exp(low),
+        high=None if high is None else math.exp(high),
+        outliers=tuple(sorted(_outliers(known, logs))),
+    )
+
+
+def _outliers(values: Sequence[float], logs: Sequence[float]) -> list[float]:
+    middle = median(logs)
+    # 1.4826 * median deviation estimates a normal's standard deviation; 5 % is the least spread we call noise.
+    spread = max(1.4826 * median(abs(x - middle) for x in logs), 0.05)
+    return [value for value, x in zip(values, logs, strict=True) if abs(x - middle) > 3.5 * spread]
+
+
+def best_speedups(attempts: Iterable[Attempt], keep_launch_bound: bool = False) -> dict[str, float | None]:
+    """Speedup of each task's fastest correct kernel, None where none is correct; tasks not judged or timed are absent."""
+    best: dict[str, float | None] = {}
+    for task_id, group in by_task(attempts).items():
+        judged = [item for item in group if item.judged]
+        if not judged or _why_no_speed(judged, keep_launch_bound):
+            continue
+        known = [item.speedup for item in judged if item.passed and item.speedup is not None]
+        best[task_id] = max(known) if known else None
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Tokens generated: in all, an answer, and a correct answer (None when none is correct)."""
+
+    tokens: int
+    answers: int
+    mean: float | None
+    per_correct: float | None
+
+
+def token_cost(attempts: Iterable[Attempt]) -> Cost:
+    """What the answers cost in tokens; answers that could not be judged cost tokens too.
+
+    >>> token_cost([Attempt("a", 0, Outcome.PASS, tokens=10), Attempt("a", 1, Outcome.WRONG, tokens=30)])
+    Cost(tokens=40, answers=2, mean=20.0, per_correct=40.0)
+    """
+    items = list(attempts)
+    total = sum(item.tokens for item in items)
+    correct = sum(item.passed for item in items)
+    return Cost(total, len(items), total / len(items) if items else None, total / correct if correct else None)
+
+
+def outcome_counts(attempts: Iterable[Attempt]) -> dict[str, int]:
+    """How many attempts ended in each outcome, in the order of `Outcome`; zeros are left out."""
+    counts = Counter(item.outcome for item in attempts)
+    return {outcome.value: counts[outcome] for outcome in Outcome if counts[outcome]}
