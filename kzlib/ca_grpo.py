@@ -10,23 +10,22 @@ Source: the paper's section on the Coder; `alpha = 0.5`, `beta = 0.1`.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from accelerate.utils import gather_object
 from torch import Tensor
-from transformers import TrainerCallback
 from trl import GRPOTrainer
 
-SpeedTerm = Literal["raw", "capped", "log"]
-Normalisation = Literal["std", "mean"]
+from kzlib.training import RewindStepLog, StepLog
+
+SpeedTerm = Literal["plain", "capped", "log"]
+Normalisation = Literal["group", "mean_only"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +34,10 @@ class CAGRPO:
 
     alpha: float = 0.5  # the gate opens at this group accuracy; above 1 it never opens
     beta: float = 0.1  # weight of the speedup
-    speed: SpeedTerm = "raw"  # "capped": min(S, speed_cap); "log": log2(1 + S)
+    speed: SpeedTerm = "plain"  # "capped": min(S, speed_cap); "log": log2(1 + S)
     speed_cap: float = 3.0  # only for speed="capped" (Dr. Kernel's value)
     noise_floor: float = 0.0  # relative spread of S below which a group's speed term is dropped; 0 = never
-    normalisation: Normalisation = "std"  # "mean": subtract the mean only (Dr. GRPO), so that beta keeps its size
+    normalisation: Normalisation = "group"  # "mean_only": subtract the mean only (Dr. GRPO), so that beta keeps its size
     epsilon: float = 1e-4  # added to the std, as TRL does
 
 
@@ -116,7 +115,7 @@ def reward(c: Tensor, S: Tensor, alpha: float = 0.5, beta: float = 0.1, objectiv
     return correct + bonus
 
 
-def advantages(r: Tensor, normalisation: Normalisation = "std", epsilon: float = 1e-4) -> Tensor:
+def advantages(r: Tensor, normalisation: Normalisation = "group", epsilon: float = 1e-4) -> Tensor:
     """Group-relative advantages, shape of r: (r - mean) / (std + epsilon) over the judged answers of each group.
 
     Population standard deviation. A group with no spread (all alike, one judged, none judged) gets zeros, so does an
@@ -134,7 +133,7 @@ def advantages(r: Tensor, normalisation: Normalisation = "std", epsilon: float =
     std = (centred.square().sum(-1, keepdim=True) / count).sqrt()
     # Rewards travel in float32: a spread of a few of its last digits is no spread.
     flat = std <= 1e-6 * mean.abs().clamp(min=1)
-    scaled = centred / (std + epsilon) if normalisation == "std" else centred
+    scaled = centred / (std + epsilon) if normalisation == "group" else centred
     return torch.where(flat, 0, scaled)
 
 
@@ -156,35 +155,6 @@ def group_counts(c: Tensor, alpha: float) -> dict[str, float]:
         "groups/accuracy": accuracy[some].mean().item() if some.any() else 0.0,
         **{f"groups/accuracy_{k * 20}_{k * 20 + 20}": count / n for k, count in enumerate(histogram)},
     }
-
-
-class StepLog:
-    """One JSON line a training step. After a resume, rows past the checkpoint's step are cut before new ones come."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-
-    def rewind(self, step: int) -> None:
-        """Keep rows with `step` <= the given one; a torn last line goes too."""
-        rows = [row for row in read_steps(self.path) if row["step"] <= step]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        part = self.path.with_suffix(".part")
-        part.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        part.replace(self.path)
-
-    def append(self, row: dict[str, Any]) -> None:
-        clean = {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in row.items()}
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(clean) + "\n")
-
-
-def read_steps(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Rows of a step log; empty if the file is not there; a torn last line is left out."""
-    path = Path(path)
-    if not path.exists():
-        return []
-    *lines, torn = path.read_text(encoding="utf-8").split("\n")
-    return [json.loads(line) for line in lines]
 
 
 class CAGRPOTrainer(GRPOTrainer):
@@ -215,7 +185,8 @@ class CAGRPOTrainer(GRPOTrainer):
         self._outcomes = outcomes
         self._facts: dict[str, Any] = {}
         self._last_advantages: Tensor | None = None
-        self.add_callback(_RewindStepLog(self._step_log))
+        if self._step_log:
+            self.add_callback(RewindStepLog(self._step_log))
 
     def _generate(self, prompts: list) -> Any:
         start = time.perf_counter()
@@ -290,12 +261,3 @@ def _step_values(logs: dict[str, Any]) -> dict[str, Any]:
         "frac_reward_zero_std": "groups/flat",
     }
     return {ours: logs[theirs] for theirs, ours in names.items() if theirs in logs}
-
-
-class _RewindStepLog(TrainerCallback):
-    def __init__(self, step_log: StepLog | None) -> None:
-        self.step_log = step_log
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if self.step_log and state.is_world_process_zero:
-            self.step_log.rewind(state.global_step)

@@ -6,11 +6,15 @@ Source: DESIGN section 4; issue 7 item 5.
 
 from __future__ import annotations
 
+import gc
 import hashlib
+import math
 import os
-import time
+import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,12 +29,8 @@ ROLE_TOKENS = ("<|coder|>", "<|proposer|>", "<|triton|>", "<|cuda|>", "<|kernel|
 Engine = Literal["transformers", "vllm", "openai"]
 Kind = Literal["llama", "qwen2"]
 
-# How far a merge may reach. "line": a whole line of code, with its indentation, can become one token (digits stay
-# single, so that numbers are copied digit by digit); "word": the usual identifier-sized pieces.
-PIECES = {
-    "line": r"\n+|[0-9]|[^\n0-9]+",
-    "word": r"\n *|[0-9]| ?[^\s\w]+| ?[A-Za-z_]+|\s+",
-}
+# Merges stay inside these pieces: indentation, one digit (so that numbers are copied digit by digit), punctuation, a name.
+PIECES = r"\n *|[0-9]| ?[^\s\w]+| ?[A-Za-z_]+|\s+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +42,66 @@ class Generation:
     finish_reason: str
 
 
-def build_tokenizer(texts: Iterable[str], vocab_size: int, pieces: str = "line") -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer trained on `texts`; any text round-trips exactly.
+def idioms(texts: Sequence[str], share: float, limit: int) -> list[str]:
+    """Whole lines, and runs of lines, that at least `share` of the texts hold: boilerplate worth one token each.
+
+    Byte-pair merging with lines for letters. What carries a choice (an operator, a chain) is rarer, and stays text, so
+    that a model can still compose it. At most `limit`, the ones that save most text first.
+
+    >>> idioms(["import x\\nimport y\\nfoo\\n", "import x\\nimport y\\nbar\\n"], share=0.9, limit=8)
+    ['import x\\nimport y\\n']
+    """
+    units = [text.splitlines(keepends=True) for text in texts]
+    enough = max(2, math.ceil(share * len(units)))
+    while True:
+        pairs = Counter(pair for text in units for pair in set(pairwise(text)))
+        best, count = max(pairs.items(), key=lambda item: (item[1], item[0]), default=(None, 0))
+        if best is None or count < enough:
+            break
+        units = [_join(text, best) if best[0] in text else text for text in units]
+    found = Counter(unit for text in units for unit in set(text) if len(unit.strip()) >= 8)
+    kept = [unit for unit, count in found.items() if count >= enough]
+    return sorted(kept, key=lambda unit: (-found[unit] * len(unit), unit))[:limit]
+
+
+def _join(units: list[str], pair: tuple[str, str]) -> list[str]:
+    out: list[str] = []
+    i = 0
+    while i < len(units):
+        if i + 1 < len(units) and (units[i], units[i + 1]) == pair:
+            out.append(units[i] + units[i + 1])
+            i += 2
+        else:
+            out.append(units[i])
+            i += 1
+    return out
+
+
+def build_tokenizer(texts: Iterable[str], vocab_size: int, idiom_share: float = 0.02) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer trained on `texts`, with up to a quarter of the vocabulary for idioms; any text round-trips.
 
     >>> tokenizer = build_tokenizer(["x = tl.load(p)\\n" * 3], vocab_size=300)
     >>> tokenizer.decode(tokenizer("y = 1\\n")["input_ids"])
     'y = 1\\n'
     """
+    texts = list(texts)
+    whole = idioms(texts, idiom_share, limit=vocab_size // 4)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(PIECES[pieces]), behavior="isolated"),
+            pre_tokenizers.Split(Regex(PIECES), behavior="isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
+        vocab_size=vocab_size - len(whole),
         special_tokens=[AddedToken(t, special=True) for t in (PAD, END, *ROLE_TOKENS)],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.add_tokens([AddedToken(unit, special=False, normalized=False) for unit in whole])
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token=PAD, eos_token=END, padding_side="left", clean_up_tokenization_spaces=False
     )
@@ -121,15 +159,9 @@ def save(model: Any, tokenizer: PreTrainedTokenizerFast, path: str | os.PathLike
     model.save_pretrained(part)
     tokenizer.save_pretrained(part)
     if path.exists():
-        _remove(path)
+        shutil.rmtree(path)
     part.rename(path)
     return path
-
-
-def _remove(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder)
 
 
 def load(path_or_id: str | os.PathLike[str], device: str = "cpu", dtype: str | None = None) -> tuple[Any, Any]:
@@ -253,8 +285,6 @@ def same_policy(model: Any, tokenizer: Any, served: Callable[[list[str]], list[s
 
 def release(device: str = "cuda") -> int:
     """Free what deleted models held and return the bytes still held on the device (0 on a CPU)."""
-    import gc
-
     gc.collect()
     if not (device.startswith("cuda") and torch.cuda.is_available()):
         return 0
@@ -268,7 +298,3 @@ def quiet() -> None:
     hf_logging.set_verbosity_error()
     hf_logging.disable_progress_bar()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-
-
-def tokens_per_second(started: float, tokens: int) -> float:
-    return tokens / max(1e-9, time.perf_counter() - started)

@@ -1,0 +1,185 @@
+"""Cold start: supervised fine-tuning of both roles on the teacher's verified corpus, through TRL's SFTTrainer.
+
+The loss is on the completion alone. Batches hold rows of like length, so little of a CPU's time goes to padding; the
+whole order is drawn from the seed beforehand, so a resumed run sees the same batches. Source: issue 6 item 7.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from transformers import PrinterCallback, TrainerCallback
+from trl import SFTConfig, SFTTrainer
+
+from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
+from kzlib.records import Candidate, Task
+from kzlib.training import EveryStep, RewindStepLog, StepLog, device_arguments, newest_checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One supervised pair; only the completion is learned."""
+
+    prompt: str
+    completion: str
+
+
+@dataclass(frozen=True, slots=True)
+class SFTSettings:
+    steps: int
+    batch_size: int = 16
+    learning_rate: float = 1e-3
+    warmup: float = 0.05  # share of the steps
+    weight_decay: float = 0.01
+    max_tokens: int = 1024  # prompt and completion together
+    eval_every: int = 0  # steps between held-out losses; 0 = only at the end
+    save_every: int = 100
+    seed: int = 0
+    device: str = "cpu"
+    packing: bool = False  # several rows in one sequence; pays on a GPU with an attention kernel that knows borders
+
+
+class NothingToLearn(ValueError):
+    """Truncation or the template leaves no supervised token (P30)."""
+
+
+def coder_examples(pairs: Iterable[tuple[Task, Candidate]], style: Style = "compact") -> list[Example]:
+    """Module -> kernel."""
+    return [Example(coder_prompt(task.source, c.backend, style), _answer(c.source, style)) for task, c in pairs]
+
+
+def proposer_examples(tasks: Iterable[Task], style: Style = "compact") -> list[Example]:
+    """API set -> module, for tasks that name their APIs."""
+    return [Example(proposer_prompt(t.apis, style), _answer(t.source, style)) for t in tasks if t.apis]
+
+
+def _answer(source: str, style: Style) -> str:
+    return source.strip() + "\n" if style == "compact" else f"```python\n{source.strip()}\n```"
+
+
+def encode(examples: Sequence[Example], tokenizer: Any, max_tokens: int, style: Style = "compact") -> Dataset:
+    """Rows `input_ids` and `labels` (-100 over the prompt). A row that does not fit whole is left out: half a kernel teaches cutting off.
+
+    Raises `NothingToLearn` before any step if fewer than half the rows fit, with the share and the first such rows.
+    """
+    rows, lost = [], []
+    texts = [as_model_input(e.prompt, tokenizer, style) for e in examples]
+    prompts = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+    answers = tokenizer([e.completion for e in examples], add_special_tokens=False)["input_ids"] if texts else []
+    for i, (prompt, answer) in enumerate(zip(prompts, answers, strict=True)):
+        if not answer or len(prompt) + len(answer) + 1 > max_tokens:
+            lost.append((i, len(prompt), len(answer)))
+            continue
+        ids = [*prompt, *answer, tokenizer.eos_token_id]
+        rows.append({"input_ids": ids, "labels": [-100] * len(prompt) + ids[len(prompt) :]})
+    if len(lost) * 2 > len(examples) or not rows:
+        listed = "; ".join(f"row {i}: prompt {p}, completion {a}" for i, p, a in lost[:5])
+        raise NothingToLearn(
+            f"{len(lost)} of {len(examples)} rows ({len(lost) / max(1, len(examples)):.0%}) have no room for their "
+            f"completion in {max_tokens} tokens ({listed or 'there are no rows'}): raise max_tokens or shorten the prompts"
+        )
+    return Dataset.from_list(rows)
+
+
+def batch_order(lengths: Sequence[int], batch_size: int, steps: int, seed: int) -> list[int]:
+    """Row numbers for `steps` batches: every pass shuffles the rows, sorts runs of them by length, shuffles the batches.
+
+    >>> order = batch_order([5, 1, 5, 1], batch_size=2, steps=4, seed=0)
+    >>> sorted(sorted(order[i : i + 2]) for i in range(0, 4, 2))
+    [[0, 2], [1, 3]]
+    """
+    draw = random.Random(seed)  # noqa: S311
+    order: list[int] = []
+    while len(order) < steps * batch_size:
+        rows = list(range(len(lengths)))
+        draw.shuffle(rows)
+        rows = (rows * (batch_size // len(rows) + 1))[: max(len(rows), batch_size)]
+        run = 32 * batch_size
+        batches = []
+        for start in range(0, len(rows), run):
+            part = sorted(rows[start : start + run], key=lambda i: lengths[i])
+            batches += [part[k : k + batch_size] for k in range(0, len(part), batch_size)]
+        batches = [b for b in batches if len(b) == batch_size]
+        draw.shuffle(batches)
+        order += [i for batch in batches for i in batch]
+    return order[: steps * batch_size]
+
+
+class _Log(TrainerCallback):
+    """Rows of the step log: one a training step, one a held-out loss."""
+
+    def __init__(self, log: StepLog | None, on_step: Callable[[dict[str, Any]], None] | None) -> None:
+        self.log, self.on_step = log, on_step
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+        names = {"loss", "grad_norm", "learning_rate", "eval_loss", "num_tokens", "mean_token_accuracy"}
+        row = {"step": state.global_step, **{k: v for k, v in logs.items() if k in names}}
+        if state.is_world_process_zero and ("loss" in row or "eval_loss" in row):
+            if self.log:
+                self.log.append(row)
+            if self.on_step:
+                self.on_step(row)
+
+
+def cold_start(
+    model: Any,
+    tokenizer: Any,
+    train: Dataset,
+    heldout: Dataset | None,
+    folder: str | os.PathLike[str],
+    settings: SFTSettings,
+    step_log: str | os.PathLike[str] | None = None,
+    probe: Callable[[int, Any], None] | None = None,
+    probe_every: int = 0,
+    on_step: Callable[[dict[str, Any]], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Train `model` in place and return the step log's rows; continues from the newest whole checkpoint in `folder`.
+
+    `probe(step, model)` runs every `probe_every` steps (the held-out pass rate); `on_step(row)` after each log line.
+    """
+    lengths = [len(ids) for ids in train["input_ids"]]
+    order = batch_order(lengths, settings.batch_size, settings.steps, settings.seed)
+    arguments = SFTConfig(
+        output_dir=str(folder),
+        max_steps=settings.steps,
+        per_device_train_batch_size=settings.batch_size,
+        per_device_eval_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=max(1, round(settings.warmup * settings.steps)),
+        weight_decay=settings.weight_decay,
+        adam_beta2=0.98,  # ours: short runs forget early gradients sooner
+        max_grad_norm=1.0,
+        max_length=settings.max_tokens,
+        packing=settings.packing,
+        dataset_kwargs={"skip_prepare_dataset": not settings.packing},  # labels are made by `encode`
+        train_sampling_strategy="sequential",
+        eval_strategy="steps" if heldout is not None and settings.eval_every else "no",
+        eval_steps=settings.eval_every or None,
+        save_strategy="steps",
+        save_steps=settings.save_every,
+        save_total_limit=1,
+        seed=settings.seed,
+        **device_arguments(settings.device),
+    )
+    log = StepLog(step_log) if step_log else None
+    trainer = SFTTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=train.select(order),
+        eval_dataset=heldout,
+        processing_class=tokenizer,
+        callbacks=[_Log(log, on_step), *([RewindStepLog(log)] if log else [])],
+    )
+    trainer.remove_callback(PrinterCallback)
+    if probe and probe_every:
+        trainer.add_callback(EveryStep(probe, probe_every))
+    checkpoint = newest_checkpoint(folder)
+    trainer.train(resume_from_checkpoint=checkpoint)
+    return [row for row in trainer.state.log_history if "loss" in row or "eval_loss" in row]

@@ -1,0 +1,112 @@
+"""What every training stage shares: a step log that survives a kill, checkpoints that are whole, device settings.
+
+Source: reference notes P28 (resuming is worse than not stopping); issue 2 item 3.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+
+class StepLog:
+    """One JSON line a training step. After a resume, rows past the checkpoint's step are cut before new ones come."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def rewind(self, step: int) -> None:
+        """Keep rows with `step` <= the given one; a torn last line goes too."""
+        rows = [row for row in read_steps(self.path) if row["step"] <= step]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_suffix(".part")
+        part.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        part.replace(self.path)
+
+    def append(self, row: dict[str, Any]) -> None:
+        clean = {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in row.items()}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(clean) + "\n")
+
+
+def read_steps(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Rows of a step log; empty if the file is not there; a torn last line is left out."""
+    path = Path(path)
+    if not path.exists():
+        return []
+    *lines, torn = path.read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines]
+
+
+class RewindStepLog(TrainerCallback):
+    """Cuts the log back to the checkpoint's step before the first new step."""
+
+    def __init__(self, step_log: StepLog) -> None:
+        self.step_log = step_log
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.is_world_process_zero:
+            self.step_log.rewind(state.global_step)
+
+
+class EveryStep(TrainerCallback):
+    """Calls `action(step, model)` after each `every`-th optimiser step."""
+
+    def __init__(self, action: Callable[[int, Any], None], every: int = 1) -> None:
+        self.action, self.every = action, every
+
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+        if state.global_step % self.every == 0:
+            self.action(state.global_step, model)
+
+
+def newest_checkpoint(folder: str | os.PathLike[str]) -> str | None:
+    """The newest whole `checkpoint-N` in `folder`; halves left by a killed writer are removed. None if there is none."""
+    folder = Path(folder)
+    found = sorted(folder.glob("checkpoint-*"), key=lambda p: int(p.name.rpartition("-")[2]), reverse=True)
+    for checkpoint in found:
+        if _whole(checkpoint):
+            return str(checkpoint)
+        shutil.rmtree(checkpoint)
+    return None
+
+
+def _whole(checkpoint: Path) -> bool:
+    """transformers writes the trainer's state last, so a checkpoint with a readable one has everything before it."""
+    state = checkpoint / "trainer_state.json"
+    try:
+        step = json.loads(state.read_text(encoding="utf-8"))["global_step"]
+    except (OSError, ValueError, KeyError):
+        return False
+    return checkpoint.name == f"checkpoint-{step}"
+
+
+def device_arguments(device: str) -> dict[str, Any]:
+    """Arguments of transformers' trainers for a device: fp32 on a CPU (bf16 is slower there), bf16 and the fused optimiser on a GPU.
+
+    >>> device_arguments("cpu")["bf16"]
+    False
+    """
+    shared = {"report_to": [], "disable_tqdm": True, "gradient_checkpointing": False, "logging_steps": 1}
+    if device == "cpu":
+        return {**shared, "use_cpu": True, "bf16": False, "optim": "adamw_torch", "dataloader_pin_memory": False}
+    return {**shared, "bf16": True, "optim": "adamw_torch_fused"}
+
+
+def resolve_device(device: str) -> str:
+    """"auto" is a GPU if there is one.
+
+    >>> resolve_device("cpu")
+    'cpu'
+    """
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return device
