@@ -1,4 +1,4 @@
-"""Numbers other people published, each with its source and how sure we are; and the paper's table 1 with ours beside it.
+"""Numbers other people published, with source and certainty; and the paper's table 1 with ours beside it.
 
 The numbers live in `literature.yaml`. A cell that no readable source states is absent, never guessed. Source: issue 8.
 """
@@ -81,7 +81,7 @@ def find(**wanted: object) -> list[Published]:
 def table1(ours: Iterable[dict], backend: str = "cuda", levels: tuple[int, ...] = (1, 2)) -> pd.DataFrame:
     """The paper's table 1 (pass@1, pass@5, pass@10 in %, mean tokens, a level), with our rows below it.
 
-    `ours`: rows of `evaluation.scores` (model, task_set, level, backend, protocol, where, metric, k, value, low, high,
+    `ours`: rows of `scores.score` (model, task_set, level, backend, protocol, where, metric, k, value, low, high,
     tasks). A cell of ours that was not run says "not run", a published one that we cannot read "not known to us".
     """
     import pandas as pd

@@ -183,31 +183,31 @@ def timing_kind(attempts: Iterable[Attempt]) -> str | None:
     return kinds[0] if kinds else None
 
 
-def average(scores: TaskScores, seed: int = 0) -> Estimate:
+def average(scores: TaskScores, seed: int = 0, draws: int = 2000) -> Estimate:
     """Mean over the tasks that have a score, with a bootstrap interval over tasks."""
     values = list(scores.values.values())
     left_out = dict(Counter(scores.left_out.values()))
     if not values:
         return Estimate(None, None, None, 0, left_out)
-    low, high = interval(values, seed)
+    low, high = interval(values, seed, draws)
     return Estimate(math.fsum(values) / len(values), low, high, len(values), left_out)
 
 
-def pass_at(attempts: Iterable[Attempt], k: int, seed: int = 0) -> Estimate:
+def pass_at(attempts: Iterable[Attempt], k: int, seed: int = 0, draws: int = 2000) -> Estimate:
     """pass@k over tasks.
 
     >>> two = [Attempt("a", 0, Outcome.PASS), Attempt("b", 0, Outcome.WRONG), Attempt("c", 0, Outcome.INFRA)]
     >>> pass_at(two, k=1).value, pass_at(two, k=1).left_out
     (0.5, {'infra': 1})
     """
-    return average(score_tasks(attempts, k), seed)
+    return average(score_tasks(attempts, k), seed, draws)
 
 
 def fast_p_at(
-    attempts: Iterable[Attempt], p: float, k: int, seed: int = 0, keep_launch_bound: bool = False
+    attempts: Iterable[Attempt], p: float, k: int, seed: int = 0, draws: int = 2000, keep_launch_bound: bool = False
 ) -> Estimate:
     """fast_p@k over tasks: at least one of k answers correct and more than p times faster than the baseline."""
-    return average(score_tasks(attempts, k, p, keep_launch_bound), seed)
+    return average(score_tasks(attempts, k, p, keep_launch_bound), seed, draws)
 
 
 def interval(
@@ -330,7 +330,7 @@ def _outliers(values: Sequence[float], logs: Sequence[float]) -> list[float]:
 
 
 def best_speedups(attempts: Iterable[Attempt], keep_launch_bound: bool = False) -> dict[str, float | None]:
-    """Speedup of each task's fastest correct kernel, None where none is correct; tasks not judged or timed are absent."""
+    """Speedup of each task's fastest correct kernel, None where none is correct; tasks not timed are absent."""
     best: dict[str, float | None] = {}
     for task_id, group in by_task(attempts).items():
         judged = [item for item in group if item.judged]

@@ -1,0 +1,269 @@
+"""Evaluate any policy on any tasks: n answers a task, judged under one or more protocols, resumable by task.
+
+Answers and verdicts go to disk as they come (`records/answers.05_evaluation.<subject>.jsonl`, one verdict row an
+answer with its sample number in the evidence), so a killed run repeats at most one chunk. Source: issue 8 item 2.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from kzlib import metrics
+from kzlib.answers import extract
+from kzlib.metrics import Attempt
+from kzlib.records import (
+    NOT_JUDGED,
+    Answer,
+    Backend,
+    Candidate,
+    Outcome,
+    Task,
+    Verdict,
+    append_jsonl,
+    content_id,
+    read_jsonl,
+)
+
+STAGE = "05_evaluation"
+
+
+class Text(Protocol):
+    """What a policy returns for one answer (`kzlib.policy.Generation`)."""
+
+    text: str
+    tokens: int
+    finish_reason: str
+
+
+# prompts, answers a prompt, seed -> for each prompt its answers
+Write = Callable[[list[str], int, int], Sequence[Sequence[Text]]]
+# tasks, candidates, protocol -> one verdict a candidate, in any order
+Judge = Callable[[list[Task], list[Candidate], str], Iterable[Verdict]]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One cell of the evaluation: a model by name, a task set by name, a backend, n answers a task.
+
+    `settings` is everything else that changes the answers (weights, temperature, prompt): files of other settings
+    are not continued.
+    """
+
+    model: str
+    task_set: str
+    backend: Backend
+    n: int
+    seed: int = 0
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def stem(self) -> str:
+        """
+        >>> Subject("coder.r1", "kernelbench:/data:level1", "triton", 4).stem
+        'coder.r1.kernelbench-level1.triton'
+        """
+        kind, *rest = self.task_set.split(":")
+        words = [kind, *[word for word in rest if "/" not in word]]
+        return f"{_safe(self.model)}.{_safe('-'.join(words))}.{self.backend}"
+
+    def key(self, tasks: Sequence[Task]) -> str:
+        return content_id(json.dumps(dataclasses.asdict(self), sort_keys=True), *[task.id for task in tasks])
+
+
+def _safe(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip("-")
+
+
+def evaluate(
+    subject: Subject,
+    tasks: Sequence[Task],
+    write: Write,
+    judge: Judge,
+    prompt: Callable[[Task], str],
+    folder: str | os.PathLike[str],
+    protocols: Sequence[str] = ("strict",),
+    chunk: int = 8,
+    say: Callable[[str], None] = print,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Attempt]:
+    """Sample and judge; what is on disk for the same subject and tasks is reused and said so."""
+    folder = Path(folder)
+    tasks = list({task.id: task for task in tasks}.values())
+    store = _Store(folder, subject, tasks, say)
+    answers = store.answers()
+    reused = sum(task.id in answers for task in tasks)
+    if reused:
+        say(f"{subject.stem}: answers of {reused} of {len(tasks)} tasks reused from disk")
+    for done, group in enumerate(_chunks(tasks, chunk), 1):
+        missing = [task for task in group if task.id not in answers]
+        if missing:
+            fresh = _write(subject, group, write, prompt)  # the whole chunk, so that a resumed run samples the same
+            for task in missing:
+                answers[task.id] = fresh[task.id]
+            append_jsonl(store.answer_path, [answer for task in missing for answer in fresh[task.id]])
+        for protocol in protocols:
+            store.judge(group, answers, protocol, judge)
+        if progress:
+            progress(min(done * chunk, len(tasks)), len(tasks))
+    return [item for protocol in protocols for item in store.attempts(tasks, answers, protocol)]
+
+
+def _chunks(tasks: Sequence[Task], size: int) -> Iterator[list[Task]]:
+    for start in range(0, len(tasks), size):
+        yield list(tasks[start : start + size])
+
+
+def _write(
+    subject: Subject, group: Sequence[Task], write: Write, prompt: Callable[[Task], str]
+) -> dict[str, list[Answer]]:
+    seed = int(content_id("evaluation", str(subject.seed), subject.stem, group[0].id)[:8], 16)
+    texts = write([prompt(task) for task in group], subject.n, seed)
+    return {
+        task.id: [
+            Answer(task.id, sample, subject.backend, item.text, item.tokens, item.finish_reason)
+            for sample, item in enumerate(written)
+        ]
+        for task, written in zip(group, texts, strict=True)
+    }
+
+
+class _Store:
+    """The files of one subject. A subject or task set that changed starts over instead of mixing old and new."""
+
+    def __init__(self, folder: Path, subject: Subject, tasks: Sequence[Task], say: Callable[[str], None]) -> None:
+        self.subject = subject
+        self.folder = folder
+        self.answer_path = folder / f"answers.{STAGE}.{subject.stem}.jsonl"
+        self._verdicts: dict[str, dict[tuple[str, int], Verdict]] = {}
+        key_path = folder / f"key.{STAGE}.{subject.stem}.txt"
+        key = subject.key(tasks)
+        if not key_path.exists() or key_path.read_text() != key:
+            old = [self.answer_path, *folder.glob(f"verdicts.{STAGE}.{subject.stem}.*.jsonl")]
+            if any(path.exists() for path in old):
+                say(f"{subject.stem}: model, settings or tasks changed since the last run, starting over")
+            for path in old:
+                path.unlink(missing_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            key_path.write_text(key)
+
+    def verdict_path(self, protocol: str) -> Path:
+        return self.folder / f"verdicts.{STAGE}.{self.subject.stem}.{protocol}.jsonl"
+
+    def answers(self) -> dict[str, list[Answer]]:
+        """Tasks whose n answers are all on disk; a half-written task is sampled again."""
+        if not self.answer_path.exists():
+            return {}
+        found: dict[str, dict[int, Answer]] = defaultdict(dict)
+        for answer in read_jsonl(self.answer_path, Answer):
+            found[answer.task_id][answer.sample] = answer
+        return {
+            task: [rows[i] for i in range(self.subject.n)]
+            for task, rows in found.items()
+            if len(rows) == self.subject.n
+        }
+
+    def verdicts(self, protocol: str) -> dict[tuple[str, int], Verdict]:
+        """The last verdict of each (task, sample)."""
+        if protocol not in self._verdicts:
+            path = self.verdict_path(protocol)
+            rows = read_jsonl(path, Verdict) if path.exists() else ()
+            self._verdicts[protocol] = {(row.task_id, row.evidence["sample"]): row for row in rows}
+        return self._verdicts[protocol]
+
+    def judge(self, group: Sequence[Task], answers: dict[str, list[Answer]], protocol: str, judge: Judge) -> None:
+        """Judge what has no verdict yet; verdicts that speak of our machine's failure are asked for again."""
+        known = self.verdicts(protocol)
+        todo = [
+            answer
+            for task in group
+            for answer in answers[task.id]
+            if (row := known.get((task.id, answer.sample))) is None or row.outcome is Outcome.INFRA
+        ]
+        for verdict in judge_answers(group, todo, protocol, judge):
+            known[verdict.task_id, verdict.evidence["sample"]] = verdict
+            append_jsonl(self.verdict_path(protocol), [verdict])
+
+    def attempts(self, tasks: Sequence[Task], answers: dict[str, list[Answer]], protocol: str) -> list[Attempt]:
+        known = self.verdicts(protocol)
+        return [
+            metrics.attempt(
+                answer,
+                known[task.id, answer.sample],
+                model=self.subject.model,
+                task_set=self.subject.task_set.split(":")[0],
+                level=task.level,
+            )
+            for task in tasks
+            for answer in answers[task.id]
+        ]
+
+
+def judge_answers(tasks: Sequence[Task], answers: Iterable[Answer], protocol: str, judge: Judge) -> Iterator[Verdict]:
+    """One verdict an answer, `evidence["sample"]` saying which. Equal code of one task is judged once."""
+    waiting: dict[str, list[int]] = defaultdict(list)
+    candidates: dict[str, Candidate] = {}
+    for answer in answers:
+        found = extract(answer.text, answer.finish_reason)
+        if found.code is None:
+            yield _unreadable(answer, found.outcome or Outcome.NO_CODE, found.rule, found.notes, protocol)
+            continue
+        candidate = Candidate(answer.task_id, answer.backend, found.code)
+        candidates[candidate.id] = candidate
+        waiting[candidate.id].append(answer.sample)
+    if not candidates:
+        return
+    for verdict in judge(list(tasks), list(candidates.values()), protocol):
+        for sample in waiting.pop(verdict.candidate_id):
+            yield dataclasses.replace(verdict, evidence={**verdict.evidence, "sample": sample})
+    if waiting:
+        raise RuntimeError(f"the verifier gave no verdict for {len(waiting)} candidates: run this stage again")
+
+
+def _unreadable(answer: Answer, outcome: Outcome, rule: str, notes: tuple[str, ...], protocol: str) -> Verdict:
+    return Verdict(
+        task_id=answer.task_id,
+        candidate_id=content_id("candidate", answer.task_id, answer.backend, answer.text),
+        backend=answer.backend,
+        outcome=outcome,
+        stage="parse",
+        where="nowhere",
+        protocol=protocol,  # type: ignore[arg-type]
+        message="; ".join(notes),
+        evidence={"sample": answer.sample, "rule": rule},
+    )
+
+
+def skipped(attempts: Iterable[Attempt]) -> dict[str, int]:
+    """Tasks that had at least one answer nobody could judge, by reason. Printed by notebook 05.
+
+    >>> skipped([Attempt("a", 0, Outcome.INFRA), Attempt("a", 1, Outcome.INFRA), Attempt("b", 0, Outcome.PASS)])
+    {'infra': 1}
+    """
+    tasks = {(item.task_id, item.outcome.value) for item in attempts if item.outcome in NOT_JUDGED}
+    return dict(sorted(Counter(outcome for _, outcome in tasks).items()))
+
+
+def checkpoint_digest(path: str | os.PathLike[str]) -> str:
+    """Sixteen hex digits of a checkpoint folder: names and sizes, and of each file its first and last mebibyte.
+
+    Training changes weights everywhere, so two checkpoints differ there; a 15 GB model costs milliseconds.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(Path(path).rglob("*")):
+        if not file.is_file():
+            continue
+        size = file.stat().st_size
+        digest.update(f"{file.relative_to(path).as_posix()}:{size}".encode())
+        with file.open("rb") as stream:
+            digest.update(stream.read(1 << 20))
+            stream.seek(max(0, size - (1 << 20)))
+            digest.update(stream.read(1 << 20))
+    return digest.hexdigest()[:16]
