@@ -1,0 +1,129 @@
+"""Every figure as four things under one stem: PDF, PNG, the plotted data as CSV, and alt text in the manifest.
+
+The CSV's first line names the drawing and its options, so `redraw(csv)` makes the same picture again without the run.
+Source: issue 8 item 4.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import matplotlib.style
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from kzlib.drawings import apis, outcomes, speed, training
+
+if TYPE_CHECKING:
+    from kzlib.workspace import Run
+
+MARK = "# kzlib figure: "
+KEPT = ("backend", "backend_fallback", "interactive", "toolbar")  # the notebook's own, never ours to change
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of figure: how to draw a tidy frame, and how to say in words what the picture shows."""
+
+    draw: Callable[..., Figure]
+    alt: Callable[[pd.DataFrame], str]
+    columns: tuple[str, ...]
+
+
+KINDS: dict[str, Kind] = {
+    "training": Kind(training.training, training.training_alt, training.COLUMNS),
+    "alpha": Kind(speed.alpha, speed.alpha_alt, speed.ALPHA_COLUMNS),
+    "fast_p": Kind(speed.fast_p, speed.fast_p_alt, speed.FAST_P_COLUMNS),
+    "outcomes": Kind(outcomes.outcomes, outcomes.outcomes_alt, outcomes.OUTCOME_COLUMNS),
+    "pipeline": Kind(outcomes.pipeline, outcomes.pipeline_alt, outcomes.PIPELINE_COLUMNS),
+    "heatmap": Kind(apis.heatmap, apis.heatmap_alt, apis.HEATMAP_COLUMNS),
+    "api_graph": Kind(apis.api_graph, apis.api_graph_alt, apis.GRAPH_COLUMNS),
+}
+
+
+def draw(kind: str, frame: pd.DataFrame, **options: Any) -> Figure:
+    """The picture of a tidy frame in the project's style.
+
+    >>> frame = pd.DataFrame({"stage": ["02_sft_cold_start"], "part": ["run"], "seconds": [75.0]})
+    >>> draw("pipeline", frame).get_axes()[0].get_xlabel()
+    'wall time (minutes)'
+    """
+    missing = [name for name in KINDS[kind].columns if name not in frame.columns]
+    if missing:
+        raise ValueError(f"a {kind} figure needs the column {missing[0]}; this table has {', '.join(frame.columns)}")
+    if frame.empty:
+        raise ValueError(f"nothing to draw: the table of the {kind} figure has no rows")
+    with style():
+        figure = KINDS[kind].draw(frame.reset_index(drop=True), **options)
+        FigureCanvasAgg(figure)
+        return figure
+
+
+def style() -> Any:
+    """The context that every figure is drawn and saved in; nothing global changes."""
+    sheet = matplotlib.rc_params_from_file(str(files("kzlib").joinpath("kzlib.mplstyle")), use_default_template=True)
+    return matplotlib.rc_context({name: sheet[name] for name in sheet if name not in KEPT})
+
+
+def save(
+    run: Run, stem: str, kind: str, frame: pd.DataFrame, caption: str, dpi: int = 200, **options: Any
+) -> dict[str, Any]:
+    """Write `figures/<stem>.{pdf,png,csv}` and one manifest entry with caption and alt text, and return the entry."""
+    figure = draw(kind, frame, **options)
+    alt = KINDS[kind].alt(frame)
+    paths = run.figure_paths(stem)
+    paths["pdf"].write_bytes(render(figure, "pdf", dpi))
+    paths["png"].write_bytes(render(figure, "png", dpi))
+    paths["csv"].write_text(to_csv(kind, frame, options), encoding="utf-8")
+    return run.record(
+        f"figure.{stem}",
+        f"figures/{stem}.png",
+        kind="figure",
+        alt=alt,
+        caption=caption,
+        csv=f"figures/{stem}.csv",
+        pdf=f"figures/{stem}.pdf",
+    )
+
+
+def render(figure: Figure, form: str, dpi: int = 200) -> bytes:
+    """The figure as the bytes of a PNG or PDF without a date, so equal data gives equal files."""
+    buffer = io.BytesIO()
+    metadata = {"CreationDate": None, "Producer": None} if form == "pdf" else {"Software": None}
+    with style():
+        figure.savefig(buffer, format=form, dpi=dpi, metadata=metadata)
+    return buffer.getvalue()
+
+
+def to_csv(kind: str, frame: pd.DataFrame, options: dict[str, Any]) -> str:
+    """The plotted data; read it back with `pandas.read_csv(path, comment="#")`, or draw it with `redraw`."""
+    head = json.dumps({"kind": kind, "options": options}, sort_keys=True)
+    return f"{MARK}{head}\n{frame.to_csv(index=False, lineterminator=chr(10))}"
+
+
+def redraw(csv: str | Path) -> Figure:
+    """The picture of a figure's CSV file: the same as the PNG beside it."""
+    head, _, table = Path(csv).read_text(encoding="utf-8").partition("\n")
+    if not head.startswith(MARK):
+        raise ValueError(f"{Path(csv).name} is not a figure's CSV: its first line must begin with {MARK.strip()!r}")
+    what = json.loads(head[len(MARK) :])
+    # The python engine reads floats exactly as they were written; "" alone is a missing value, never the text "None".
+    frame = pd.read_csv(io.StringIO(table), engine="python", keep_default_na=False, na_values=[""])
+    return draw(what["kind"], frame, **what["options"])
+
+
+def show(run: Run, entry: dict[str, Any]) -> None:
+    """Show a saved figure in a notebook: the PNG with its alt text, and the caption as text below."""
+    from IPython.display import Image, Markdown, display
+
+    image = Image(filename=str(run.root / entry["path"]), width=760, alt=entry["alt"])
+    display(image)
+    display(Markdown(f"*{entry['facts']['caption']}*"))
