@@ -1,0 +1,37 @@
+# task: ew_relu6
+# expect: pass
+# id: R20
+# source: tests/zoo/make
+# needs: cpu
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def forward_kernel(X, Y, N, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    offsets = pid * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(X + offsets, mask=offsets < N, other=0.0).to(tl.float32)
+    tl.store(Y + offsets, tl.minimum(tl.maximum(3.0 * v, 0.0), 6.0), mask=offsets < N)
+
+
+class Op(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.empty_like(x)
+        forward_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise NotImplementedError
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self) -> None:
+        super(ModelNew, self).__init__()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return Op.apply(x.contiguous())

@@ -1,0 +1,41 @@
+# task: mat_linear_gelu
+# expect: pass
+# id: R1, R2, R4
+# source: tests/zoo/make
+# needs: cpu
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def matmul_tile(
+    a_ptr, b_ptr, c_ptr, bias_ptr, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k0 in range(0, K, BK):
+        k = k0 + tl.arange(0, BK)
+        a = tl.load(a_ptr + m[:, None] * am + k[None, :] * ak, mask=(m[:, None] < M) & (k[None, :] < K), other=0.0)
+        b = tl.load(b_ptr + k[:, None] * bk + n[None, :] * bn, mask=(k[:, None] < K) & (n[None, :] < N), other=0.0)
+        acc += tl.dot(a, b, input_precision="ieee")
+    acc += tl.load(bias_ptr + n, mask=n < N, other=0.0)[None, :]
+    acc = 0.5 * acc * (1.0 + tl.erf(acc * 0.7071067811865476))
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc, mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(20, 36)
+
+    def forward(self, x):
+        a, b = x, self.fc.weight.t()
+        M, K = a.shape
+        N = b.shape[1]
+        c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+        grid = (triton.cdiv(M, 32), triton.cdiv(N, 16))
+        matmul_tile[grid](a, b, c, self.fc.bias, M, N, K, *a.stride(), *b.stride(), BM=32, BN=16, BK=32)
+        return c

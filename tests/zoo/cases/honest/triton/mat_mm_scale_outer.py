@@ -1,0 +1,35 @@
+# task: mat_mm_scale
+# expect: pass
+# id: R1
+# source: tests/zoo/make
+# needs: cpu
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rank_one_updates(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: tl.constexpr):
+    # adds one outer product a[:, k] b[k, :] a step: no tensor cores, exact float32
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(K):
+        a = tl.load(a_ptr + m * am + k * ak, mask=m < M, other=0.0).to(tl.float32)
+        b = tl.load(b_ptr + k * bk + n * bn, mask=n < N, other=0.0).to(tl.float32)
+        acc += a[:, None] * b[None, :]
+    acc = acc * 0.25
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc, mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        a, b = a, b
+        M, K = a.shape
+        _, N = b.shape
+        c = torch.empty(M, N, dtype=a.dtype, device=a.device)
+        rank_one_updates[(triton.cdiv(M, 32), triton.cdiv(N, 16))](
+            a, b, c, M, N, K, *a.stride(), *b.stride(), BM=32, BN=16
+        )
+        return c

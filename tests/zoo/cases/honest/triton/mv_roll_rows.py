@@ -1,0 +1,26 @@
+# task: mv_roll_rows
+# expect: pass
+# id: plain
+# source: tests/zoo/make
+# needs: cpu
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def move(x_ptr, y_ptr, W, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    live = i < n
+    at = (i // W) * W + (i % W + W - 2) % W
+    v = tl.load(x_ptr + at, mask=live, other=0.0)
+    tl.store(y_ptr + i, v, mask=live)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        R, W = x.shape
+        y = torch.empty((R, W), dtype=x.dtype, device=x.device)
+        move[(triton.cdiv(y.numel(), 128),)](x.contiguous(), y, W, y.numel(), BLOCK=128)
+        return y

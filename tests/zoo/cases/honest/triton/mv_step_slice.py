@@ -1,0 +1,27 @@
+# task: mv_step_slice
+# expect: pass
+# id: plain
+# source: tests/zoo/make
+# needs: cpu
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def move(x_ptr, y_ptr, R, W, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    live = i < n
+    q = (W + 2) // 3
+    at = (2 * (i // q) + 1) * W + 3 * (i % q)
+    v = tl.load(x_ptr + at, mask=live, other=0.0)
+    tl.store(y_ptr + i, v, mask=live)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        R, W = x.shape
+        y = torch.empty((R // 2, (W + 2) // 3), dtype=x.dtype, device=x.device)
+        move[(triton.cdiv(y.numel(), 128),)](x.contiguous(), y, R, W, y.numel(), BLOCK=128)
+        return y

@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x, y):
+        return x <= y
+
+
+def get_inputs():
+    return [torch.randn(5, 44), torch.randn(44)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return F.threshold(x, 0.1, -7.0)
+
+
+def get_inputs():
+    return [torch.randn(1, 257)]
+
+
+def get_init_inputs():
+    return []

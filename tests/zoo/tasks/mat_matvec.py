@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, a, v):
+        return a @ v
+
+
+def get_inputs():
+    return [torch.randn(28, 150), torch.randn(150)]
+
+
+def get_init_inputs():
+    return []

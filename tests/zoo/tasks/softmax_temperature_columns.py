@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.softmax(2 * x, dim=0)
+
+
+def get_inputs():
+    return [torch.randn(19, 45)]
+
+
+def get_init_inputs():
+    return []

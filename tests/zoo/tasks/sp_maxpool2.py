@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return F.max_pool2d(x, 2)
+
+
+def get_inputs():
+    return [torch.randn(2, 3, 8, 9)]
+
+
+def get_init_inputs():
+    return []
