@@ -103,7 +103,7 @@ def tensor_methods() -> frozenset[str]:
 
 
 def canonical(dotted: str) -> tuple[Kind, str]:
-    """What a full dotted spelling means: ("api", name), ("helper", name), ("unknown", name), or ("none", "") outside torch.
+    """What a full dotted spelling means: "api", "helper", "unknown", or "none" outside torch; and the name.
 
     Private module paths, aliases, in-place forms and Tensor methods fold to one name; modules and functions stay apart.
 

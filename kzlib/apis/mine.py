@@ -68,9 +68,8 @@ def _parse(paths: Iterable[str | Path], skipped: list[str]) -> Iterator[tuple[as
 
 
 def _bases(node: ast.ClassDef, imports: Imports) -> Iterator[str]:
-    for base in node.bases:
-        if isinstance(base, ast.Subscript):
-            base = base.value
+    for given in node.bases:
+        base = given.value if isinstance(given, ast.Subscript) else given
         dotted = imports.dotted(base)
         if dotted is not None:
             yield dotted

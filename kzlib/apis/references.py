@@ -111,7 +111,7 @@ def _text_method(method: str, call: ast.Call) -> bool:
 
 
 def _foreign(receiver: ast.AST, imports: Imports) -> bool:
-    """True where the receiver of a method cannot be a tensor: a module, a literal, `self`, something of another library."""
+    """True where the receiver of a method cannot be a tensor: a module, a literal, `self`, another library's value."""
     if isinstance(receiver, _LITERALS):
         return True
     if isinstance(receiver, ast.Name):

@@ -27,7 +27,7 @@ class Resolution:
 
 
 def resolve(source: str, entry: str = ENTRY) -> Resolution:
-    """Names that `class Model` uses, aliases, methods and in-place forms folded; `@` is matmul, other operators helpers.
+    """Names that `class Model` uses, aliases, methods and in-place forms folded; `@` is matmul, `+` a helper.
 
     Without a class of that name every class counts. Text that does not parse raises `SyntaxError`.
 

@@ -1,7 +1,7 @@
 """Draw API sets: from real co-occurrence, uniformly (the ablation), or at the frontier of what the Coder can do.
 
 Stated distribution of one set (issue 5; the paper's exact recipe is not public):
-first API   with probability (1 - floor) * m_i ** tempering / sum + floor / n, m the package-balanced class count plus one,
+first API   with probability (1 - floor) * m_i ** tempering / sum + floor / n, m the package-balanced count plus one,
             layout names (view, cat, ...) damped, for they are in nearly every class and make poor targets;
 next APIs   by the mean of the conditionals P(j | i) = (pairs_ij + smoothing * m_j') / (sum_j pairs_ij + smoothing) over
             the members i so far, m' the tempered marginal; members are not drawn twice.
@@ -30,7 +30,7 @@ TEMPERING = 0.4  # power of the marginal: 1 keeps real frequencies, 0 is uniform
 SMOOTHING = 20.0  # classes' worth of marginal mixed into each conditional
 FLOOR = 0.15  # share of sets whose first API is drawn uniformly
 LAYOUT_DAMPING = 0.3
-SHARPNESS = 4  # power of the frontier reward in the frontier sampler's weights
+SHARPNESS = 8  # power of the frontier reward in the frontier sampler's weights
 POOL = 8  # sets looked at for one taken at the frontier
 MAX_REDRAWS = 50
 
@@ -133,10 +133,25 @@ def sample_sets(
     rng = np.random.default_rng([seed, SAMPLERS.index(sampler)])
     deck = _deck(len(distribution.names), rng)
     taken: list[tuple[str, ...]] = []
-    for place, size in enumerate(sizes):
-        share = n // len(sizes) + (place < n % len(sizes))
+    for size, share in _shares(n, sizes, len(distribution.names)).items():
         taken += _distinct(distribution, share, size, deck, rng, weakness if sampler == "frontier" else None)
     return [taken[i] for i in rng.permutation(len(taken))]
+
+
+def _shares(n: int, sizes: Sequence[int], names: int) -> dict[int, int]:
+    """Sets of each size, in equal shares; what one size cannot give (few names make few pairs) the others do."""
+    exist = {size: math.comb(names, size) for size in sorted(set(sizes))}
+    if n > sum(exist.values()):
+        raise ValueError(f"{n} sets asked for and {names} APIs make only {sum(exist.values())}: ask for fewer")
+    shares = dict.fromkeys(exist, 0)
+    left = n
+    while left:
+        open_sizes = [size for size in exist if shares[size] < exist[size]]
+        for place, size in enumerate(open_sizes):
+            more = left // len(open_sizes) + (place < left % len(open_sizes))
+            shares[size] += min(more, exist[size] - shares[size])
+        left = n - sum(shares.values())
+    return shares
 
 
 def _deck(n: int, rng: np.random.Generator) -> Iterator[int]:
@@ -152,77 +167,74 @@ def _distinct(
     rng: np.random.Generator,
     weakness: SolveRates | None,
 ) -> list[tuple[str, ...]]:
-    """`count` different sets of one size; the floor's share starts from the deck, the rest from the tempered marginal."""
-    names = distribution.names
-    exist = math.comb(len(names), size)
-    if count > exist:
-        raise ValueError(
-            f"{count} sets of {size} were asked for and {len(names)} APIs make only {exist}: ask for fewer"
-        )
-    from_deck = math.ceil(distribution.floor * count)
-    firsts = np.array([next(deck) for _ in range(from_deck)], dtype=np.int64)
-    found: dict[tuple[int, ...], None] = {}
-    spread = POOL if weakness is not None else 1
-    for first in _grouped(firsts, distribution, size, spread, rng, weakness, names, found):
-        found.setdefault(first)
-    free = count - len(found)
-    pool = dict.fromkeys(found)
-    wanted = min(exist, len(found) + free * spread)
-    for _ in range(MAX_REDRAWS):
-        short = wanted - len(pool)
-        if short <= 0:
-            break
-        drawn = distribution.draw(
-            short, size, rng, _pick(np.broadcast_to(distribution.tempered, (short, len(names))), rng)
-        )
-        pool.update(dict.fromkeys(map(tuple, np.sort(drawn, axis=1).tolist())))
-    if len(pool) < count:
-        _complete(pool, count, len(names), size, rng)
-    fresh = [s for s in pool if s not in found]
-    chosen = range(free) if weakness is None else _by_frontier(fresh, free, names, rng, weakness)
-    return [tuple(sorted(names[i] for i in s)) for s in [*found, *(fresh[i] for i in chosen)]]
+    """`count` different sets of one size; the floor's share starts from the deck."""
+    firsts = np.array([next(deck) for _ in range(math.ceil(distribution.floor * count))], dtype=np.int64)
+    sets = dict.fromkeys(_from_deck(distribution, firsts, size, rng, weakness))
+    missing = count - len(sets)
+    pool = _pool(distribution, set(sets), missing * (POOL if weakness else 1), size, rng, weakness is not None)
+    if len(pool) < missing:
+        pool += _rest(len(distribution.names), size, {*sets, *pool}, missing - len(pool), rng)
+    if weakness is not None and missing > 0:
+        best = np.argsort(-_keys(distribution, pool, rng, weakness), kind="stable")
+        pool = [pool[i] for i in best]
+    return [tuple(sorted(distribution.names[i] for i in s)) for s in [*sets, *pool[:missing]]]
 
 
-def _grouped(
-    firsts: Indices,
-    distribution: SetDistribution,
-    size: int,
-    spread: int,
-    rng: np.random.Generator,
-    weakness: SolveRates | None,
-    names: tuple[str, ...],
-    found: dict[tuple[int, ...], None],
-) -> Iterator[tuple[int, ...]]:
-    """One set for each first API: the best of `spread` at the frontier, or the only one drawn."""
+def _from_deck(
+    distribution: SetDistribution, firsts: Indices, size: int, rng: np.random.Generator, weakness: SolveRates | None
+) -> list[tuple[int, ...]]:
+    """One set for each first API; at the frontier the best of several with that API."""
     if not len(firsts):
-        return
-    drawn = distribution.draw(len(firsts) * spread, size, rng, np.repeat(firsts, spread))
-    sets = list(map(tuple, np.sort(drawn, axis=1).tolist()))
+        return []
+    spread = POOL if weakness else 1
+    sets = _sorted_rows(distribution.draw(len(firsts) * spread, size, rng, np.repeat(firsts, spread)))
     if weakness is None:
-        yield from sets
-        return
-    keys = _keys(sets, names, rng, weakness).reshape(len(firsts), spread)
-    for row, best in enumerate(keys.argmax(axis=1)):
-        yield sets[row * spread + int(best)]
+        return sets
+    best = _keys(distribution, sets, rng, weakness).reshape(len(firsts), spread).argmax(axis=1)
+    return [sets[row * spread + int(column)] for row, column in enumerate(best)]
 
 
-def _keys(sets: list[tuple[int, ...]], names: tuple[str, ...], rng: np.random.Generator, weakness: SolveRates) -> Array:
+def _pool(
+    distribution: SetDistribution,
+    taken: set[tuple[int, ...]],
+    wanted: int,
+    size: int,
+    rng: np.random.Generator,
+    wide: bool,
+) -> list[tuple[int, ...]]:
+    """Up to `wanted` new different sets, redrawn a bounded number of times.
+
+    `wide`: half of them start anywhere, for popular APIs are the first to be mastered and leave the frontier.
+    """
+    n = len(distribution.names)
+    first = (distribution.tempered + 1 / n) / 2 if wide else distribution.tempered
+    found: dict[tuple[int, ...], None] = {}
+    for _ in range(MAX_REDRAWS):
+        short = wanted - len(found)
+        if short <= 0 or len(found) + len(taken) >= math.comb(n, size):
+            break
+        starts = _pick(np.broadcast_to(first, (short, n)), rng)
+        drawn = _sorted_rows(distribution.draw(short, size, rng, starts))
+        found.update(dict.fromkeys(s for s in drawn if s not in taken))
+    return list(found)
+
+
+def _rest(
+    n: int, size: int, taken: set[tuple[int, ...]], count: int, rng: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Sets that redrawing did not reach, in random order: only where nearly all that exist are asked for."""
+    rest = [s for s in combinations(range(n), size) if s not in taken]
+    return [rest[i] for i in rng.permutation(len(rest))[:count]]
+
+
+def _keys(
+    distribution: SetDistribution, sets: list[tuple[int, ...]], rng: np.random.Generator, weakness: SolveRates
+) -> Array:
     """Gumbel keys: the largest k of them are k draws without replacement, weighted by the frontier reward's power."""
-    rates = weakness.plausible([tuple(names[i] for i in s) for s in sets], rng)
+    rates = weakness.plausible([tuple(sorted(distribution.names[i] for i in s)) for s in sets], rng)
     reward = np.clip(1 - 2 * np.abs(rates - 0.5), 1e-6, 1.0)
     return SHARPNESS * np.log(reward) + rng.gumbel(size=len(sets))
 
 
-def _by_frontier(
-    sets: list[tuple[int, ...]], count: int, names: tuple[str, ...], rng: np.random.Generator, weakness: SolveRates
-) -> list[int]:
-    if count <= 0:
-        return []
-    return np.argsort(-_keys(sets, names, rng, weakness), kind="stable")[:count].tolist()
-
-
-def _complete(pool: dict[tuple[int, ...], None], count: int, n: int, size: int, rng: np.random.Generator) -> None:
-    """Sets that redrawing did not reach, in random order: only where nearly all that exist are asked for."""
-    rest = [s for s in combinations(range(n), size) if s not in pool]
-    for i in rng.permutation(len(rest))[: count - len(pool)]:
-        pool[rest[i]] = None
+def _sorted_rows(drawn: Indices) -> list[tuple[int, ...]]:
+    return list(map(tuple, np.sort(drawn, axis=1).tolist()))
