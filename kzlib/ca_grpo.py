@@ -11,7 +11,6 @@ Source: the paper's section on the Coder; `alpha = 0.5`, `beta = 0.1`.
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,7 +36,9 @@ class CAGRPO:
     speed: SpeedTerm = "plain"  # "capped": min(S, speed_cap); "log": log2(1 + S)
     speed_cap: float = 3.0  # only for speed="capped" (Dr. Kernel's value)
     noise_floor: float = 0.0  # relative spread of S below which a group's speed term is dropped; 0 = never
-    normalisation: Normalisation = "group"  # "mean_only": subtract the mean only (Dr. GRPO), so that beta keeps its size
+    normalisation: Normalisation = (
+        "group"  # "mean_only": subtract the mean only (Dr. GRPO), so that beta keeps its size
+    )
     epsilon: float = 1e-4  # added to the std, as TRL does
 
 
@@ -49,7 +50,9 @@ def as_groups(values: Sequence[float | None], group_size: int) -> Tensor:
     """
     flat = torch.tensor([math.nan if v is None else float(v) for v in values], dtype=torch.float64)
     if group_size < 1 or flat.numel() % group_size:
-        raise ValueError(f"{flat.numel()} answers do not make whole groups of {group_size}: give every module {group_size} answers")
+        raise ValueError(
+            f"{flat.numel()} answers do not make whole groups of {group_size}: give every module {group_size} answers"
+        )
     return flat.view(-1, group_size)
 
 
@@ -96,9 +99,10 @@ def speed_term(S: Tensor, c: Tensor, objective: CAGRPO) -> Tensor:
 
 
 def reward_parts(c: Tensor, S: Tensor, objective: CAGRPO) -> tuple[Tensor, Tensor]:
-    """The two summands of r, each (groups, G): c and c * T(G) * beta * S. NaN in both where the answer was not judged."""
+    """The two summands of r, each (groups, G): c, and c * T(G) * beta * S. NaN in both where nothing was judged."""
     c = c.to(torch.float64)
-    bonus = gate(c, objective.alpha).unsqueeze(-1) * objective.beta * speed_term(S.to(torch.float64), c, objective)
+    T = gate(c, objective.alpha).unsqueeze(-1).to(torch.float64)
+    bonus = T * objective.beta * speed_term(S.to(torch.float64), c, objective)
     return c, torch.where(torch.isnan(c), math.nan, torch.nan_to_num(c) * bonus)
 
 
@@ -157,78 +161,80 @@ def group_counts(c: Tensor, alpha: float) -> dict[str, float]:
     }
 
 
-class CAGRPOTrainer(GRPOTrainer):
-    """TRL's GRPOTrainer with the paper's reward: the gate sits right after the gather over processes.
+class GroupTrainer(GRPOTrainer):
+    """TRL's GRPOTrainer with our group statistics, a step log, and every rollout kept.
 
-    `reward_funcs` are two: correctness c (1, 0, or None for an answer that was not judged) and speedup S. They see
-    one process's slice, in which a group may be cut; `_calculate_rewards` sees whole groups, so the gate and the
-    advantages are the same on any number of processes.
+    Reward functions see one process's slice, in which a group may be cut; `combine` sees whole groups, right after the
+    gather, so rewards and advantages are the same on any number of processes.
     """
+
+    objective = CAGRPO()
 
     def __init__(
         self,
         *args: Any,
-        objective: CAGRPO | None = None,
-        step_log: str | os.PathLike[str] | None = None,
+        step_log: StepLog | None = None,
+        rollout_log: StepLog | None = None,
+        rows: Callable[[], list[dict[str, Any]]] = list,
         on_step: Callable[[dict[str, Any]], None] | None = None,
-        outcomes: Callable[[], list[str]] | None = None,
         max_unjudged: float = 0.5,
         **kwargs: Any,
     ) -> None:
+        """`rows()` gives this process's facts about the answers just scored, in order, for the rollout log."""
         super().__init__(*args, **kwargs)
-        if len(self.reward_funcs) != 2:
-            raise ValueError("CA-GRPO takes two reward functions, correctness and speedup: pass reward_funcs=[c, S]")
-        self.objective = objective or CAGRPO()
         self.max_unjudged = max_unjudged
-        self._step_log = StepLog(step_log) if step_log else None
-        self._on_step = on_step
-        self._outcomes = outcomes
+        self._step_log, self._rollout_log, self._rows, self._on_step = step_log, rollout_log, rows, on_step
         self._facts: dict[str, Any] = {}
-        self._last_advantages: Tensor | None = None
-        if self._step_log:
-            self.add_callback(RewindStepLog(self._step_log))
+        self._scored: tuple[Tensor, Tensor] = (torch.empty(0), torch.empty(0))
+        for log in (step_log, rollout_log):
+            if log:
+                self.add_callback(RewindStepLog(log))
+
+    def combine(self, columns: Tensor) -> tuple[Tensor, ...]:
+        """(groups, G, reward functions) -> the summands of the reward, each (groups, G), one a reward function."""
+        return columns.unbind(-1)
 
     def _generate(self, prompts: list) -> Any:
         start = time.perf_counter()
         out = super()._generate(prompts)
-        self._facts["seconds/generate"] = time.perf_counter() - start
+        self._facts = {"seconds/generate": time.perf_counter() - start}
         return out
 
     def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any) -> Tensor:
         start = time.perf_counter()
-        c, S = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list).unbind(1)
+        columns = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list)
         G = self.num_generations if self.model.training else self.num_generations_eval
-        parts = reward_parts(c.view(-1, G), S.view(-1, G), self.objective)
-        r = sum(parts)
-        self._last_advantages = advantages(r, self.objective.normalisation, self.objective.epsilon).flatten().to(c)
-        self._note(c.view(-1, G), parts, time.perf_counter() - start)
-        return torch.stack([part.flatten().to(c) for part in parts], dim=1)
+        grouped = columns.view(-1, G, columns.shape[1])
+        parts = self.combine(grouped)
+        r = torch.stack(parts).sum(0)
+        self._scored = r, advantages(r, self.objective.normalisation, self.objective.epsilon)
+        self._note(r, time.perf_counter() - start)
+        return torch.stack([part.flatten() for part in parts], dim=1).to(columns)
 
-    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
-        out = super()._generate_and_score_completions(inputs)
-        n = len(inputs)
-        assert self._last_advantages is not None
-        mine = slice(self.accelerator.process_index * n, (self.accelerator.process_index + 1) * n)
-        out["advantages"] = self._last_advantages[mine].to(out["advantages"])
-        return out
-
-    def _note(self, c: Tensor, parts: tuple[Tensor, Tensor], seconds: float) -> None:
-        unjudged = torch.isnan(c).double().mean().item()
-        names = gather_object(self._outcomes()) if self._outcomes else []
-        self._facts |= {
-            **group_counts(c, self.objective.alpha),
-            "reward/correct": parts[0].nanmean().nan_to_num().item(),
-            "reward/speed": parts[1].nanmean().nan_to_num().item(),
-            "answers": c.numel(),
-            "unjudged": unjudged,
-            "outcomes": {name: names.count(name) for name in sorted(set(names))},
-            "seconds/verify": seconds,
-        }
+    def _note(self, r: Tensor, seconds: float) -> None:
+        unjudged = torch.isnan(r).double().mean().item()
+        self._facts |= {"answers": r.numel(), "unjudged": unjudged, "seconds/verify": seconds}
         if unjudged > self.max_unjudged:
             raise RuntimeError(
                 f"{unjudged:.0%} of a step's answers could not be judged (limit {self.max_unjudged:.0%}): "
                 "run `kz doctor`, then run this notebook again; it continues from its last checkpoint"
             )
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        out = super()._generate_and_score_completions(inputs)
+        n, rank = len(out["advantages"]), self.accelerator.process_index
+        r, a = (value.flatten()[rank * n : (rank + 1) * n] for value in self._scored)
+        out["advantages"] = a.to(out["advantages"])
+        rows = [
+            {"step": self.state.global_step + 1, **row, "reward": value, "advantage": advantage}
+            for row, value, advantage in zip(self._rows(), r.tolist(), a.tolist(), strict=False)
+        ]
+        rows = gather_object(rows)
+        names = [row["outcome"] for row in rows if "outcome" in row]
+        self._facts["outcomes"] = {name: names.count(name) for name in sorted(set(names))}
+        if self.accelerator.is_main_process and self._rollout_log and self.model.training:
+            self._rollout_log.append(*rows)
+        return out
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         training = self.model.training
@@ -242,6 +248,27 @@ class CAGRPOTrainer(GRPOTrainer):
                 self._step_log.append(row)
             if self._on_step:
                 self._on_step(row)
+
+
+class CAGRPOTrainer(GroupTrainer):
+    """The Coder's trainer. `reward_funcs` are two: correctness c (1, 0, or None for not judged) and speedup S."""
+
+    def __init__(self, *args: Any, objective: CAGRPO | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.objective = objective or CAGRPO()
+        if len(self.reward_funcs) != 2:
+            raise ValueError("CA-GRPO takes two reward functions, correctness and speedup: pass reward_funcs=[c, S]")
+
+    def combine(self, columns: Tensor) -> tuple[Tensor, ...]:
+        c, S = columns.unbind(-1)
+        parts = reward_parts(c, S, self.objective)
+        self._facts |= group_counts(c, self.objective.alpha)
+        self._facts |= {"reward/correct": _mean(parts[0]), "reward/speed": _mean(parts[1])}
+        return parts
+
+
+def _mean(values: Tensor) -> float:
+    return values.nanmean().nan_to_num().item()
 
 
 def _step_values(logs: dict[str, Any]) -> dict[str, Any]:

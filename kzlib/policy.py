@@ -29,7 +29,7 @@ ROLE_TOKENS = ("<|coder|>", "<|proposer|>", "<|triton|>", "<|cuda|>", "<|kernel|
 Engine = Literal["transformers", "vllm", "openai"]
 Kind = Literal["llama", "qwen2"]
 
-# Merges stay inside these pieces: indentation, one digit (so that numbers are copied digit by digit), punctuation, a name.
+# Merges stay inside these pieces: indentation, one digit (numbers are then copied digit by digit), punctuation, a name.
 PIECES = r"\n *|[0-9]| ?[^\s\w]+| ?[A-Za-z_]+|\s+"
 
 
@@ -78,7 +78,7 @@ def _join(units: list[str], pair: tuple[str, str]) -> list[str]:
 
 
 def build_tokenizer(texts: Iterable[str], vocab_size: int, idiom_share: float = 0.02) -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer trained on `texts`, with up to a quarter of the vocabulary for idioms; any text round-trips.
+    """A byte-level BPE tokenizer trained on `texts`, up to a quarter of it for idioms; any text round-trips.
 
     >>> tokenizer = build_tokenizer(["x = tl.load(p)\\n" * 3], vocab_size=300)
     >>> tokenizer.decode(tokenizer("y = 1\\n")["input_ids"])
@@ -103,7 +103,11 @@ def build_tokenizer(texts: Iterable[str], vocab_size: int, idiom_share: float = 
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.add_tokens([AddedToken(unit, special=False, normalized=False) for unit in whole])
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token=PAD, eos_token=END, padding_side="left", clean_up_tokenization_spaces=False
+        tokenizer_object=tokenizer,
+        pad_token=PAD,
+        eos_token=END,
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
     )
 
 
@@ -165,7 +169,7 @@ def save(model: Any, tokenizer: PreTrainedTokenizerFast, path: str | os.PathLike
 
 
 def load(path_or_id: str | os.PathLike[str], device: str = "cpu", dtype: str | None = None) -> tuple[Any, Any]:
-    """(model, tokenizer) from a local folder or a Hub id; bf16 on a GPU and fp32 on a CPU unless `dtype` says otherwise."""
+    """(model, tokenizer) from a folder or a Hub id; bf16 on a GPU, fp32 on a CPU unless `dtype` says otherwise."""
     name = str(path_or_id)
     wanted = getattr(torch, dtype or ("bfloat16" if device.startswith("cuda") else "float32"))
     try:

@@ -10,7 +10,6 @@ import os
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from datasets import Dataset
@@ -45,7 +44,7 @@ class SFTSettings:
     packing: bool = False  # several rows in one sequence; pays on a GPU with an attention kernel that knows borders
 
 
-class NothingToLearn(ValueError):
+class NothingToLearnError(ValueError):
     """Truncation or the template leaves no supervised token (P30)."""
 
 
@@ -64,9 +63,10 @@ def _answer(source: str, style: Style) -> str:
 
 
 def encode(examples: Sequence[Example], tokenizer: Any, max_tokens: int, style: Style = "compact") -> Dataset:
-    """Rows `input_ids` and `labels` (-100 over the prompt). A row that does not fit whole is left out: half a kernel teaches cutting off.
+    """Rows `input_ids` and `labels` (-100 over the prompt).
 
-    Raises `NothingToLearn` before any step if fewer than half the rows fit, with the share and the first such rows.
+    A row that does not fit whole is left out: half a kernel teaches cutting off.
+    Raises `NothingToLearnError` before any step if fewer than half the rows fit, with the share and the first such rows.
     """
     rows, lost = [], []
     texts = [as_model_input(e.prompt, tokenizer, style) for e in examples]
@@ -80,15 +80,15 @@ def encode(examples: Sequence[Example], tokenizer: Any, max_tokens: int, style: 
         rows.append({"input_ids": ids, "labels": [-100] * len(prompt) + ids[len(prompt) :]})
     if len(lost) * 2 > len(examples) or not rows:
         listed = "; ".join(f"row {i}: prompt {p}, completion {a}" for i, p, a in lost[:5])
-        raise NothingToLearn(
+        raise NothingToLearnError(
             f"{len(lost)} of {len(examples)} rows ({len(lost) / max(1, len(examples)):.0%}) have no room for their "
-            f"completion in {max_tokens} tokens ({listed or 'there are no rows'}): raise max_tokens or shorten the prompts"
+            f"completion in {max_tokens} tokens ({listed or 'no rows given'}): raise max_tokens or shorten the prompts"
         )
     return Dataset.from_list(rows)
 
 
 def batch_order(lengths: Sequence[int], batch_size: int, steps: int, seed: int) -> list[int]:
-    """Row numbers for `steps` batches: every pass shuffles the rows, sorts runs of them by length, shuffles the batches.
+    """Row numbers for `steps` batches: a pass shuffles the rows, sorts runs of them by length, shuffles the batches.
 
     >>> order = batch_order([5, 1, 5, 1], batch_size=2, steps=4, seed=0)
     >>> sorted(sorted(order[i : i + 2]) for i in range(0, 4, 2))

@@ -26,15 +26,21 @@ class StepLog:
     def rewind(self, step: int) -> None:
         """Keep rows with `step` <= the given one; a torn last line goes too."""
         rows = [row for row in read_steps(self.path) if row["step"] <= step]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        part = self.path.with_suffix(".part")
-        part.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        part.replace(self.path)
+        part = StepLog(self.path.with_suffix(".part"))
+        part.path.unlink(missing_ok=True)
+        part.append(*rows)
+        part.path.replace(self.path)
 
-    def append(self, row: dict[str, Any]) -> None:
-        clean = {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in row.items()}
+    def append(self, *rows: dict[str, Any]) -> None:
+        """Numbers that are not finite become null: other readers stop at NaN."""
+        lines = "".join(json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False) + "\n" for row in rows)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(clean) + "\n")
+            file.write(lines)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_steps(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -42,7 +48,7 @@ def read_steps(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     path = Path(path)
     if not path.exists():
         return []
-    *lines, torn = path.read_text(encoding="utf-8").split("\n")
+    *lines, _torn = path.read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in lines]
 
 
@@ -69,7 +75,7 @@ class EveryStep(TrainerCallback):
 
 
 def newest_checkpoint(folder: str | os.PathLike[str]) -> str | None:
-    """The newest whole `checkpoint-N` in `folder`; halves left by a killed writer are removed. None if there is none."""
+    """The newest whole `checkpoint-N` in `folder`, or None; halves left by a killed writer are removed."""
     folder = Path(folder)
     found = sorted(folder.glob("checkpoint-*"), key=lambda p: int(p.name.rpartition("-")[2]), reverse=True)
     for checkpoint in found:
@@ -90,7 +96,7 @@ def _whole(checkpoint: Path) -> bool:
 
 
 def device_arguments(device: str) -> dict[str, Any]:
-    """Arguments of transformers' trainers for a device: fp32 on a CPU (bf16 is slower there), bf16 and the fused optimiser on a GPU.
+    """What transformers' trainers need on a device: fp32 on a CPU (bf16 is slower there), bf16 and fused Adam on a GPU.
 
     >>> device_arguments("cpu")["bf16"]
     False
@@ -102,7 +108,7 @@ def device_arguments(device: str) -> dict[str, Any]:
 
 
 def resolve_device(device: str) -> str:
-    """"auto" is a GPU if there is one.
+    """ "auto" is a GPU if there is one.
 
     >>> resolve_device("cpu")
     'cpu'

@@ -1,0 +1,281 @@
+"""The two roles take turns: train the Proposer against the frozen Coder, harvest modules, train the Coder on them.
+
+One round = `proposer_phase` -> `harvest` -> `coder_phase`. Every phase continues from its newest whole checkpoint and
+keeps every module, answer and verdict. Source: the paper's schedule (4 rounds of 20 + 20 steps); DESIGN section 8.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from transformers import PrinterCallback
+from trl import GRPOConfig
+
+from kzlib import policy
+from kzlib.ca_grpo import CAGRPO, CAGRPOTrainer, GroupTrainer
+from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
+from kzlib.records import Answer, Backend, Task, Verdict, from_json
+from kzlib.rewards import CoderReward, ProposerReward, Solve
+from kzlib.seeds import child_seed
+from kzlib.training import StepLog, device_arguments, newest_checkpoint, read_steps
+
+OnStep = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """One RL phase: a step samples `prompts_per_step` prompts, `group_size` answers each."""
+
+    steps: int
+    prompts_per_step: int
+    group_size: int
+    micro_batch: int
+    learning_rate: float
+    max_new_tokens: int
+    temperature: float = 1.0
+    top_p: float = 1.0
+    save_every: int = 5
+    kl: float = 0.0  # the paper's beta_KL is not known; 0 needs no reference model
+    iterations: int = 1  # optimiser passes over one batch of answers
+    seed: int = 0
+    device: str = "cpu"
+    processes: int = 1
+
+
+def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str]) -> GRPOConfig:
+    """TRL's configuration of a phase: one batch of answers a step, learning rate constant after one step of warm-up."""
+    answers = settings.prompts_per_step * settings.group_size
+    per_process = answers // settings.processes
+    micro = min(settings.micro_batch, per_process)
+    if settings.group_size < 2 or answers % settings.processes or per_process % micro:
+        raise ValueError(
+            f"{answers} answers a step ({settings.prompts_per_step} prompts in groups of {settings.group_size}) do not "
+            f"split over {settings.processes} processes in batches of {micro}: groups have two answers or more, and "
+            f"processes x micro_batch divides the answers; micro_batch 1 or {max(1, per_process)} work"
+        )
+    generation = {} if settings.device == "cpu" else {"generation_kwargs": {"cache_implementation": "static"}}
+    return GRPOConfig(
+        output_dir=str(folder),
+        max_steps=settings.steps,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=per_process // micro,
+        num_generations=settings.group_size,
+        num_iterations=settings.iterations,
+        max_completion_length=settings.max_new_tokens,
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        top_k=0,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="constant_with_warmup",
+        warmup_steps=1,
+        beta=settings.kl,
+        max_grad_norm=1.0,
+        loss_type="dapo",
+        shuffle_dataset=False,  # the order of prompts is drawn beforehand
+        save_strategy="steps",
+        save_steps=settings.save_every,
+        save_total_limit=1,
+        seed=settings.seed,
+        **generation,
+        **device_arguments(settings.device),
+    )
+
+
+def draw(items: Sequence[Any], wanted: int, seed: int, first: Callable[[Any], bool] = lambda item: True) -> list[Any]:
+    """`wanted` items in a seeded order: those that `first` prefers, then the others, then round again if they run out.
+
+    >>> draw(["a", "b"], 4, seed=1, first=lambda item: item == "b")
+    ['b', 'a', 'b', 'a']
+    """
+    if not items:
+        raise ValueError("there is nothing to draw from: run the stage before this one again with a larger harvest")
+    order = list(items)
+    random.Random(seed).shuffle(order)  # noqa: S311
+    order.sort(key=lambda item: not first(item))
+    return [order[i % len(order)] for i in range(wanted)]
+
+
+def solver(coder: Any, tokenizer: Any, settings: GroupSettings, backend: Backend, style: Style) -> Solve:
+    """The frozen Coder: modules -> answers, all modules of a call in one batch; the seed follows from the modules."""
+
+    def solve(tasks: list[Task], k: int) -> Sequence[Sequence[policy.Generation]]:
+        prompts = [as_model_input(coder_prompt(task.source, backend, style), tokenizer, style) for task in tasks]
+        seed = child_seed(settings.seed, "solve", *(task.id for task in tasks), k)
+        return policy.generate(
+            coder, tokenizer, prompts, k, settings.max_new_tokens, settings.temperature, settings.top_p, seed
+        )
+
+    return solve
+
+
+def proposer_phase(
+    proposer: Any,
+    tokenizer: Any,
+    api_sets: Sequence[tuple[str, ...]],
+    reward: ProposerReward,
+    settings: GroupSettings,
+    folder: Path,
+    style: Style = "compact",
+    on_step: OnStep | None = None,
+) -> list[dict[str, Any]]:
+    """Train the Proposer in place by group-relative advantages of the frontier reward; returns the step log's rows."""
+    sets = draw(api_sets, settings.steps * settings.prompts_per_step, child_seed(settings.seed, "sets"))
+    rows = [{"prompt": as_model_input(proposer_prompt(s, style), tokenizer, style), "apis": list(s)} for s in sets]
+    return _train(GroupTrainer, proposer, tokenizer, rows, [reward.reward], reward.last_rows, settings, folder, on_step)
+
+
+def coder_phase(
+    coder: Any,
+    tokenizer: Any,
+    pool: Sequence[Task],
+    rates: Mapping[str, float],
+    reward: CoderReward,
+    settings: GroupSettings,
+    folder: Path,
+    objective: CAGRPO,
+    backends: Sequence[Backend] = ("triton",),
+    style: Style = "compact",
+    on_step: OnStep | None = None,
+    trainer: type[CAGRPOTrainer] = CAGRPOTrainer,
+    **extra: Any,
+) -> list[dict[str, Any]]:
+    """Train the Coder in place by CA-GRPO on the harvested modules, those solved now and then first."""
+    wanted = settings.steps * settings.prompts_per_step
+    tasks = draw(pool, wanted, child_seed(settings.seed, "modules"), first=lambda t: 0 < rates.get(t.id, 0) < 1)
+    rows = []
+    for i, task in enumerate(tasks):
+        backend = backends[i % len(backends)]
+        prompt = as_model_input(coder_prompt(task.source, backend, style), tokenizer, style)
+        rows.append({"prompt": prompt, "task_id": task.id, "backend": backend})
+    functions = [reward.correct, reward.speed]
+    return _train(
+        trainer,
+        coder,
+        tokenizer,
+        rows,
+        functions,
+        reward.last_rows,
+        settings,
+        folder,
+        on_step,
+        objective=objective,
+        **extra,
+    )
+
+
+def _train(
+    kind: type[GroupTrainer],
+    model: Any,
+    tokenizer: Any,
+    rows: list[dict[str, Any]],
+    reward_functions: list[Any],
+    facts: Callable[[], list[dict[str, Any]]],
+    settings: GroupSettings,
+    folder: Path,
+    on_step: OnStep | None,
+    **extra: Any,
+) -> list[dict[str, Any]]:
+    steps, rollouts = StepLog(folder / "steps.jsonl"), StepLog(folder / "rollouts.jsonl")
+    if settings.steps == 0:  # an untrained role (ablation): an empty log, so that later stages find one
+        steps.append()
+        rollouts.append()
+        return []
+    trainer = kind(
+        model=model,
+        reward_funcs=reward_functions,
+        args=trainer_arguments(settings, folder),
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        step_log=steps,
+        rollout_log=rollouts,
+        rows=facts,
+        on_step=on_step,
+        **extra,
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=newest_checkpoint(folder))
+    trainer.model.eval()
+    return read_steps(steps.path)
+
+
+def harvest(
+    proposer: Any,
+    tokenizer: Any,
+    api_sets: Sequence[tuple[str, ...]],
+    reward: ProposerReward,
+    wanted: int,
+    settings: GroupSettings,
+    folder: Path,
+    style: Style = "compact",
+    batch: int = 16,
+    tries: int = 6,
+    on_batch: Callable[[int, int], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Modules for held-out API sets: proposed, validated, solved K times, until `wanted` are valid.
+
+    Bounded: at most `tries` times as many sets are used. Returns one row a proposal (`valid`, `p`, `task`, the Coder's
+    answers and verdicts). A killed harvest continues with the next batch of sets; batches are seeded by their number.
+    """
+    log = StepLog(folder / "harvest.jsonl")
+    rows = read_steps(log.path)
+    done = max((row["step"] for row in rows), default=0)
+    log.rewind(done)
+    sets = draw(api_sets, min(len(api_sets), tries * wanted), child_seed(settings.seed, "harvest"))
+    seen = {row["task"]["id"] for row in rows if row["valid"]}
+    for number in range(done + 1, -(-len(sets) // batch) + 1):
+        if len(seen) >= wanted:
+            break
+        chosen = sets[(number - 1) * batch : number * batch]
+        new = [
+            {"step": number, **row} for row in _propose(proposer, tokenizer, chosen, reward, settings, style, number)
+        ]
+        for row in new:  # the same module twice is one module
+            if row["valid"] and row["task"]["id"] in seen:
+                row |= {"valid": False, "gate": "seen", "outcome": "seen"}
+            elif row["valid"]:
+                seen.add(row["task"]["id"])
+        log.append(*new)
+        rows += new
+        if on_batch:
+            on_batch(len(seen), wanted)
+    return rows
+
+
+def _propose(
+    proposer: Any, tokenizer: Any, sets: Sequence[tuple[str, ...]], reward: ProposerReward, settings: GroupSettings,
+    style: Style, number: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    prompts = [as_model_input(proposer_prompt(s, style), tokenizer, style) for s in sets]
+    seed = child_seed(settings.seed, "harvest", number)
+    texts = policy.generate(
+        proposer, tokenizer, prompts, 1, settings.max_new_tokens, settings.temperature, settings.top_p, seed
+    )
+    reward.score_texts([t[0] for t in texts], sets)
+    return reward.last_rows()
+
+
+def pool_of(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Task], dict[str, float]]:
+    """The harvest's valid modules and their solve rates (a module none of whose answers was judged has none)."""
+    valid = [row for row in rows if row["valid"]]
+    tasks = [from_json(Task, row["task"]) for row in valid]
+    return tasks, {row["task"]["id"]: row["p"] for row in valid if row["p"] is not None}
+
+
+def records_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Task | Answer | Verdict]:
+    """Every module, answer and verdict that rollout or harvest rows hold."""
+    for row in rows:
+        if row.get("task"):
+            yield from_json(Task, row["task"])
+        yield from_json(Answer, row["answer"])
+        if row.get("verdict"):
+            yield from_json(Verdict, row["verdict"])
+        for answer in row.get("coder_answers", ()):
+            yield from_json(Answer, answer)
+        for verdict in row.get("coder_verdicts", ()):
+            yield from_json(Verdict, verdict)
