@@ -1,0 +1,1 @@
+"""Commands of `kz`: a module a command, found by `kzlib.cli`."""
