@@ -241,10 +241,9 @@ def harvest(
             elif row["valid"]:
                 seen.add(row["task"]["id"])
         log.append(*new)
-        rows += new
         if on_batch:
             on_batch(len(seen), wanted)
-    return rows
+    return read_steps(log.path)
 
 
 def _propose(

@@ -23,7 +23,7 @@ def main(out: str) -> None:
     processes = int(os.environ["WORLD_SIZE"])
     pool = tasks(1)
     scored = CoderReward({t.id: t for t in pool}, judge, tokenizer.eos_token_id)
-    settings = coevolution.GroupSettings(1, 1, 4, 4 // processes, 1e-3, 4, processes=processes)
+    settings = coevolution.GroupSettings(1, 1, 8, 8 // processes, 1e-3, 4, processes=processes)
     rows = [{"prompt": "<|coder|>a<|kernel|>", "task_id": pool[0].id, "backend": "triton"}] * 2
     trainer = CAGRPOTrainer(
         model=model,
@@ -33,9 +33,9 @@ def main(out: str) -> None:
         processing_class=tokenizer,
         objective=CAGRPO(alpha=0.25),
     )
-    # The same four answers on any number of processes, in the order that the sampler deals them.
-    answers = [tokenizer("abcd"[i] * 2)["input_ids"] for i in range(4)]
-    share = 4 // processes
+    # The same eight answers on any number of processes, in the order that the sampler deals them.
+    answers = [tokenizer("abcdefgh"[i] * 2)["input_ids"] for i in range(8)]
+    share = 8 // processes
     mine = answers[trainer.accelerator.process_index * share :][:share]
     trainer._generate_single_turn = lambda ids, *_: (mine, None)  # type: ignore[method-assign]
     trainer.model.train()

@@ -110,7 +110,7 @@ def test_another_seed_samples_other_answers(whole: tuple[Path, str, list], tmp_p
 
 
 def test_one_and_two_processes_give_the_same_rewards_and_advantages(tmp_path: Path) -> None:
-    """Groups of 4 over two processes of 2 answers each: every group is cut."""
+    """One group of 8 over two processes of 4 answers each: the group is cut."""
     found = {}
     for processes in (1, 2):
         out = tmp_path / f"{processes}.json"
@@ -126,7 +126,7 @@ def test_one_and_two_processes_give_the_same_rewards_and_advantages(tmp_path: Pa
         found[processes] = json.loads(out.read_text())
     assert found[1]["rewards"] == pytest.approx(found[2]["rewards"], nan_ok=True)
     assert found[1]["advantages"] == pytest.approx(found[2]["advantages"])
-    assert found[2]["local"] == [2, 2]
+    assert found[2]["local"] == [4, 4]
     assert any(a != 0 for a in found[1]["advantages"])
 
 
