@@ -24,7 +24,7 @@ def load_tasks(spec: str) -> list[Task]:
     """Tasks of a source, in a stable order; a source that is not there is one sentence that says what to type.
 
     >>> len(load_tasks("heldout")), load_tasks("heldout:1")[0].origin
-    (60, 'heldout/level1/01_...')
+    (60, 'heldout/level1/m01_exp2.py')
     """
     kind, _, rest = spec.partition(":")
     loaders = {"kernelbench": _kernelbench, "multikernelbench": _multikernelbench, "hub": _hub, "heldout": _heldout}

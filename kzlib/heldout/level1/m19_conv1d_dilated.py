@@ -1,0 +1,24 @@
+"""Dilated 1d convolution."""
+
+import torch
+import torch.nn as nn
+
+SCALE = 1  # sizes worth timing on a GPU need a larger one
+BATCH, INPUTS, OUTPUTS, LENGTH = 2 * SCALE, 6, 9, 61 * SCALE
+
+
+class Model(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.conv = nn.Conv1d(inputs, outputs, kernel_size=3, dilation=4, padding=2)
+
+    def forward(self, x):
+        return self.conv(x)
+
+
+def get_inputs():
+    return [torch.randn(BATCH, INPUTS, LENGTH)]
+
+
+def get_init_inputs():
+    return [INPUTS, OUTPUTS]
