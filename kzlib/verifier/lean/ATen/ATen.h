@@ -1,0 +1,3 @@
+#pragma once
+#include "../kz/dispatch.h"
+#include "../kz/ops.h"

@@ -1,0 +1,3 @@
+#pragma once
+#include "../../kz/stream.h"
+#include "../../kz/dispatch.h"

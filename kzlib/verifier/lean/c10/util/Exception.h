@@ -1,0 +1,3 @@
+#pragma once
+#include "../../kz/check.h"
+#include "../../kz/half.h"

@@ -1,0 +1,3 @@
+#pragma once
+#include "../kz/binding.h"
+#include "../kz/dispatch.h"
