@@ -1,0 +1,170 @@
+"""Keck: an execution-based verifier. Is this kernel right, honest work, and how fast?
+
+>>> from kzlib.records import Candidate, Task
+>>> task = Task('''
+... import torch
+... class Model(torch.nn.Module):
+...     def forward(self, x): return x * 2
+... def get_inputs(): return [torch.randn(64)]
+... def get_init_inputs(): return []
+... ''')
+>>> answer = Candidate(task.id, "triton", "class ModelNew: pass  # no kernel at all")
+>>> [v.outcome.value for v in verify([task], [answer], device="cpu")]
+['runtime_fail']
+
+Source: issues 3 and 4; DESIGN section 6. What is protected and what is not: docs/verifier.md.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from kzlib.records import Candidate, Task, Verdict
+from kzlib.verifier.check import TaskCheck, check_reference
+from kzlib.verifier.judge import Judge
+from kzlib.verifier.pool import ForkServer, ServerConfig, ServerDied
+from kzlib.verifier.protocols import PROTOCOLS, STRICT
+from kzlib.verifier.references import Broken, References
+
+__all__ = ["TaskCheck", "Verifier", "verify"]
+
+Progress = Callable[[int, int, Verdict], None]
+
+
+def verify(
+    tasks: Iterable[Task], candidates: Iterable[Candidate], *, protocol: str = "strict", device: str = "auto",
+    workers: int | None = None, seed: int | None = None, progress: Progress | None = None,
+) -> Iterator[Verdict]:  # fmt: skip
+    """One verdict for every candidate given, as they finish; see `Verifier.verify`."""
+    with Verifier(device=device, workers=workers) as verifier:
+        yield from verifier.verify(tasks, candidates, protocol=protocol, seed=seed, progress=progress)
+
+
+def resolve_device(device: str) -> str:
+    """ "auto" becomes the first GPU, or the CPU where there is none."""
+    if device == "auto":
+        import torch
+
+        return "cuda:0" if torch.cuda.is_available() else "cpu"
+    if device != "cpu" and not device.startswith("cuda"):
+        raise ValueError(f"device {device!r}: say auto, cpu or cuda:0")
+    return device
+
+
+class Verifier:
+    """Keeps a warm fork server between calls. Use it as a context manager, or `close()` it.
+
+    `device` is "auto", "cpu" (Triton's interpreter) or "cuda:N"; `workers` candidates are judged at once.
+    """
+
+    def __init__(self, device: str = "auto", workers: int | None = None) -> None:
+        self.device = resolve_device(device)
+        self.workers = workers or max(1, min(os.cpu_count() or 1, 64))
+        self._server: ForkServer | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        if self.device == "cpu":
+            self._config, self.judge = ServerConfig(), Judge(self.server, References())
+        else:
+            from kzlib.verifier import gpu
+
+            self._config, self.judge = gpu.executor(self.device, self.server)
+
+    def __enter__(self) -> Verifier:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def server(self) -> ForkServer:
+        """The running fork server; a dead one is replaced."""
+        with self._lock:
+            if self._closed:
+                raise ServerDied("the verifier is closed")
+            if self._server is not None and not self._server.alive:
+                self._server.close()
+                self._server = None
+            if self._server is None:
+                self._server = ForkServer(self._config)
+            return self._server
+
+    def protections(self) -> list[str]:
+        """Names of the walls that stand around generated code on this machine."""
+        with self.server().fork("kzlib.verifier.reference:main") as child:
+            child.send({"walls_only": True})
+            return list(child.receive(60.0)["walls"])
+
+    def verify(
+        self, tasks: Iterable[Task], candidates: Iterable[Candidate], *, protocol: str = "strict",
+        seed: int | None = None, progress: Progress | None = None, device: str | None = None, workers: int | None = None,
+    ) -> Iterator[Verdict]:  # fmt: skip
+        """One verdict for every candidate given, as they finish; the same code for the same task is judged once.
+
+        `seed=None` draws a secret seed; it is printed in the verdict and replays it bit for bit.
+        """
+        if protocol not in PROTOCOLS:
+            raise ValueError(f"protocol {protocol!r}: say {' or '.join(PROTOCOLS)}")
+        by_id = {task.id: task for task in tasks}
+        copies: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            if candidate.task_id not in by_id:
+                raise ValueError(f"a candidate answers task {candidate.task_id}, which is not among the tasks given")
+            copies.setdefault(candidate.id, []).append(candidate)
+        chosen = secrets.randbits(62) if seed is None else seed
+        total, done = sum(map(len, copies.values())), 0
+
+        def judge(candidate: Candidate) -> Verdict:
+            return self.judge.verdict(by_id[candidate.task_id], candidate, PROTOCOLS[protocol], chosen)
+
+        for verdict in self._each(judge, [same[0] for same in copies.values()]):
+            for _ in copies[verdict.candidate_id]:
+                done += 1
+                if progress is not None:
+                    progress(done, total, verdict)
+                yield verdict
+
+    def check(self, tasks: Iterable[Task], seed: int | None = None) -> Iterator[TaskCheck]:
+        """Whether each task's reference can be checked, as they finish."""
+        chosen = secrets.randbits(62) if seed is None else seed
+
+        def one(task: Task) -> TaskCheck:
+            for _ in range(3):
+                try:
+                    reference = self.judge.references.get(self.server(), task, chosen, STRICT, True)
+                    return check_reference(task.id, reference)
+                except ServerDied as error:
+                    reason = str(error)
+            return check_reference(task.id, Broken("runs", f"the verifier's own process failed: {reason}"))
+
+        yield from self._each(one, list({task.id: task for task in tasks}.values()))
+
+    def _each(self, work: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
+        """Results as they finish, with a bounded number of items in flight; abandoning the iterator kills what runs."""
+        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="kz-judge")
+        waiting, running = iter(items), set[Future[Any]]()
+        try:
+            while True:
+                for item in waiting:
+                    running.add(pool.submit(work, item))
+                    if len(running) >= 2 * self.workers:
+                        break
+                if not running:
+                    return
+                finished, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield future.result()
+        finally:
+            pool.shutdown(wait=not running, cancel_futures=True)
+
+    def close(self) -> None:
+        """End the fork server and everything it started."""
+        with self._lock:
+            self._closed = True
+            if self._server is not None:
+                self._server.close()
+                self._server = None

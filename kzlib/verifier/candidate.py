@@ -1,0 +1,253 @@
+"""The candidate's process: loads it as a file, runs one instance on input sets the judge sends one by one, reports facts.
+
+No expected value, clock or verdict is here. What this process says about itself (launches, operators) is evidence a
+determined attacker could forge; the outputs it sends are compared elsewhere. Source: issue 3, items 2, 4, 5.
+"""
+
+from __future__ import annotations
+
+import builtins
+import socket
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+import triton.runtime.interpreter as ti
+from triton.runtime.autotuner import Autotuner
+
+from kzlib.verifier import children, interpreter, launches, ops, wire
+
+
+class CandidateError(Exception):
+    """Generated code failed; `stage` is load, init, state, run or output."""
+
+    def __init__(self, stage: str, cause: BaseException) -> None:
+        super().__init__(str(cause))
+        self.stage = stage
+        self.cause = cause
+
+
+_BASELINE: list[tuple[str, Any, str, Any]] = []
+_FLAGS: dict[str, Any] = {}
+
+
+def warm_up() -> None:
+    """Before any fork: watch the interpreter, run a kernel once, and note which functions are whose."""
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True, warn_only=True)  # imports half of torch._dynamo, which patches torch
+    children.seed_everything(0)
+    interpreter.warm_up()
+    _hide_host_views()
+    _BASELINE.extend(_callables())
+
+
+def _hide_host_views() -> None:
+    """On a GPU a tensor has no numpy view; keep it so here, or numpy could do a kernel's work unseen."""
+
+    def refuse(self: torch.Tensor, *_: Any, **__: Any) -> Any:
+        raise TypeError("can't convert a device tensor to numpy: copy it to the host first")
+
+    for name in ("numpy", "__array__", "__dlpack__"):
+        setattr(torch.Tensor, name, refuse)
+
+
+def _callables() -> list[tuple[str, Any, str, Any]]:
+    """(owner's name, owner, attribute, value) of every function the evidence rests on."""
+    owners: dict[str, Any] = {
+        "torch": torch, "torch.Tensor": torch.Tensor, "torch.nn.functional": torch.nn.functional,
+        "torch.nn.Module": torch.nn.Module, "torch.cuda": torch.cuda, "torch.cuda.Event": torch.cuda.Event,
+        "time": time, "builtins": builtins, "triton interpreter": ti, "triton builder": ti.InterpreterBuilder,
+        "triton executor": ti.GridExecutor, "triton function": ti.InterpretedFunction, "triton autotuner": Autotuner,
+        "recorder": launches.Recorder, "launch": launches.Launch, "operator log": ops.OpLog, "wire": wire,
+        "operators": ops, "launches": launches, "children": children, "interpreter hooks": interpreter,
+    }  # fmt: skip
+    rows = []
+    for label, owner in owners.items():
+        for name, value in list(vars(owner).items()):
+            if callable(value) or isinstance(value, property | staticmethod | classmethod | ModuleType):
+                rows.append((label, owner, name, value))
+    return rows
+
+
+def tampered() -> list[str]:
+    """Names of functions that are no longer what they were before the candidate ran."""
+    missing = object()
+    return sorted(
+        f"{label}.{name}" for label, owner, name, value in _BASELINE if vars(owner).get(name, missing) is not value
+    )
+
+
+def flags() -> dict[str, Any]:
+    """Global switches that change what library code computes or how long it takes."""
+    return {
+        "allow_tf32": torch.backends.cuda.matmul.allow_tf32, "cudnn_tf32": torch.backends.cudnn.allow_tf32,
+        "matmul_precision": torch.get_float32_matmul_precision(), "default_dtype": str(torch.get_default_dtype()),
+        "threads": torch.get_num_threads(), "cudnn_benchmark": torch.backends.cudnn.benchmark,
+        "fp16_reduction": str(torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction),
+        "bf16_reduction": str(torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+    }  # fmt: skip
+
+
+def threads() -> int:
+    """Threads of this process."""
+    return int(Path("/proc/self/status").read_text().split("Threads:")[1].split()[0])
+
+
+def main(channel: socket.socket, walls: list[str]) -> None:
+    """Serve one candidate until the judge hangs up or the candidate fails."""
+    job = wire.receive(channel)
+    session = Session(job)
+    try:
+        wire.send(channel, {"event": "built", "walls": walls, **session.build()})
+        while True:
+            request = wire.receive(channel)
+            if request.get("report"):
+                wire.send(channel, {"event": "report", **session.report()})
+                continue
+            if "state" in request:
+                answer = session.load_state(request["state"], request["training"])
+                wire.send(channel, {"event": "state", **answer})
+                continue
+            wire.send(channel, {"event": "output", **session.call(request["inputs"], request["corrupt"])})
+    except CandidateError as error:
+        wire.send(channel, {"event": "failed", **session.failure(error)})
+
+
+class Session:
+    """One candidate, loaded once and called several times."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.job = job
+        self.filename: str | None = None
+        self.model: torch.nn.Module | None = None
+        self.inputs: children.Guarded | None = None
+        self.mapping: dict[str, str] = {}
+        self.seconds: dict[str, float] = {}
+        self.calls: list[dict[str, Any]] = []
+        self.extra_threads = 0
+        self.recorder = interpreter.RECORDER
+
+    def build(self) -> dict[str, Any]:
+        """Import the file and construct the model under the reference's seed."""
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.utils.deterministic.fill_uninitialized_memory = True  # torch.empty holds NaN, not an old answer
+        self.flags = flags()
+        self.recorder.reset()
+        if self.job["shake"]:
+            children.shake_initialisers(self.job["noise_seed"])
+        start = time.perf_counter()
+        module = self._stage("load", self._load)
+        self.seconds["load"] = time.perf_counter() - start
+        entry = next((n for n in self.job["entries"] if isinstance(getattr(module, n, None), type)), None)
+        if entry is None:
+            raise CandidateError("load", AttributeError(f"the code defines no class {self.job['entries'][0]}"))
+        children.seed_everything(self.job["init_seed"])
+        start = time.perf_counter()
+        model = self._stage("init", lambda: getattr(module, entry)(*self.job["init"]))
+        if not isinstance(model, torch.nn.Module):
+            raise CandidateError("init", TypeError(f"{entry} is not a torch.nn.Module"))
+        self.model = model
+        self.seconds["init"] = time.perf_counter() - start
+        self.threads = threads()
+        loose = sum(1 for _ in children.loose_tensors(model))
+        return {"loose": loose, "state": {k: list(v.shape) for k, v in children.all_state(model).items()}}
+
+    def _load(self) -> Any:
+        module, self.filename = children.load_source(self.job["source"], "candidate")
+        return module
+
+    @staticmethod
+    def _stage(name: str, step: Any) -> Any:
+        try:
+            return step()
+        except BaseException as error:  # noqa: BLE001 - exit() and Ctrl-C of generated code included
+            raise CandidateError(name, error) from None
+
+    def load_state(self, state: dict[str, torch.Tensor], training: bool) -> dict[str, Any]:
+        """Take the reference's weights and mode."""
+        assert self.model is not None
+        model = self.model
+        answer = self._stage("state", lambda: children.load_state(model, state))
+        self._stage("state", lambda: model.train(training))
+        self.mapping = answer["mapping"]
+        return answer
+
+    def call(self, inputs: list[Any], corrupt: bool) -> dict[str, Any]:
+        """Run on fresh contents under the same pointers; with `corrupt`, every store of an own kernel is spoiled."""
+        assert self.model is not None
+        model = self.model
+        if self.inputs is None:
+            self.inputs = children.Guarded(inputs)
+        mine = self.inputs.write(inputs)
+        before = children.copy_tree(mine)
+        first = len(self.recorder.launches)
+        self.recorder.corrupt = corrupt
+        children.seed_everything(self.job["noise_seed"])
+        log = ops.OpLog(self.recorder)
+        start = time.perf_counter()
+        with torch.no_grad(), log:
+            output = self._stage("run", lambda: model(*mine))
+        self.recorder.corrupt = False
+        self.seconds["run"] = self.seconds.get("run", 0.0) + time.perf_counter() - start
+        self.extra_threads = max(self.extra_threads, threads() - self.threads)
+        problem = None if corrupt else output_problem(output)
+        if problem:
+            return {"problem": problem}
+        self.calls.append({
+            "launches": [launch.facts() for launch in self.recorder.launches[first:]], "ops": log.rows, "corrupt": corrupt,
+        })  # fmt: skip
+        changed = not all(map(children.same_bits, children.tensors_of(mine), children.tensors_of(before)))
+        buffers = {name: children.all_state(model)[own] for name, own in self.mapping.items()
+                   if own in dict(model.named_buffers())}  # fmt: skip
+        return {
+            "output": self._stage("output", lambda: children.copy_tree(output)), "inputs": mine if changed else None,
+            "buffers": buffers, "guards": self.inputs.intact(), "problem": None,
+        }  # fmt: skip
+
+    def report(self) -> dict[str, Any]:
+        """Facts about the calls made so far."""
+        now = flags()
+        return {
+            "calls": self.calls, "tampered": tampered()[:5], "threads": self.extra_threads,
+            "flags": sorted(name for name, value in self.flags.items() if now[name] != value), "seconds": self.seconds,
+        }  # fmt: skip
+
+    def failure(self, error: CandidateError) -> dict[str, Any]:
+        """What happened, by type: the judge decides what it means."""
+        cause = error.cause
+        row = children.describe(cause, self.filename, "candidate")
+        happened = "exception"
+        if isinstance(cause, launches.Fault):
+            happened = cause.kind
+        elif isinstance(cause, interpreter.Unsupported):
+            happened = "unsupported"
+        elif isinstance(cause, interpreter.KernelError):
+            happened = "kernel"
+        elif isinstance(cause, MemoryError):
+            happened = "memory"
+        return {"stage": error.stage, "happened": happened, "seconds": self.seconds, "calls": len(self.calls), **row}
+
+
+def output_problem(value: Any, depth: int = 0) -> dict[str, str] | None:
+    """Why an output cannot be judged: a tensor that is not exactly a tensor with real memory, or a foreign type."""
+    if isinstance(value, torch.Tensor):
+        if type(value) not in (torch.Tensor, torch.nn.Parameter):
+            return {"kind": "subclass", "message": f"the output is a {type(value).__name__}, not a torch.Tensor"}
+        if value.device.type == "meta":
+            return {"kind": "device", "message": "the output has no memory (device meta)"}
+        if vars(value):
+            return {
+                "kind": "subclass",
+                "message": f"the output tensor carries attributes of its own ({next(iter(vars(value)))})",
+            }
+        return None
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple) and depth < 32:
+        return next((p for p in (output_problem(v, depth + 1) for v in value) if p), None)
+    if value is None or isinstance(value, bool | int | float | complex | str):
+        return None
+    return {"kind": "type", "message": f"the output holds a {type(value).__name__}"}

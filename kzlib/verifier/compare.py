@@ -1,0 +1,185 @@
+"""Is this output the reference's? Pure functions on trees of tensors; the yardstick is a float64 run.
+
+A floating output passes when its error against float64 stays within a factor of the reference's own native error plus a
+small floor scaled by the output's size, both for the largest and for the root-mean-square error. Whole numbers and
+booleans must be equal. Source: DESIGN section 6, point 5; reports P01; verifiers.md R1-R19, B22-B35.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Allowed error: `factor` x native error, plus floors in units of the type's epsilon times |value| and times RMS."""
+
+    factor: float = 8.0
+    rms_factor: float = 6.0
+    floor_value: float = 128.0
+    floor_rms: float = 256.0
+    mean_floor: float = 96.0
+
+
+# Epsilons of the declared precision mode: the type of the output, never a coarser one used inside.
+EPSILON = {
+    torch.float64: 2.0**-52, torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7,
+    torch.float8_e4m3fn: 2.0**-3, torch.float8_e5m2: 2.0**-2,
+}  # fmt: skip
+# fp16 and bf16 outputs are rounded to the type itself, so a few of its epsilons are all that differs.
+HALF = Budget(factor=3.0, rms_factor=3.0, floor_value=1.5, floor_rms=1.0, mean_floor=0.75)
+STRICT = Budget()
+CHUNK = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Why two outputs differ, in words a reader can act on; `figures` for the evidence."""
+
+    reason: str
+    figures: dict[str, float]
+
+
+def compare(
+    output: Any, native: Any, exact: Any | None, budget: Budget = STRICT, path: str = "output"
+) -> Mismatch | None:
+    """None when `output` is as good as `native`; structure, shapes and types are part of the answer.
+
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> compare(x + 1e-7, x, x.double()) is None
+    True
+    >>> compare(torch.zeros(2), x, x.double()).reason[:8]
+    '2 of 2 e'
+    """
+    if isinstance(native, torch.Tensor):
+        if not isinstance(output, torch.Tensor):
+            return Mismatch(f"{path} is a {type(output).__name__}, the reference returns a tensor", {})
+        return _tensor(output, native, exact if isinstance(exact, torch.Tensor) else None, budget, path)
+    if isinstance(native, list | tuple):
+        if not isinstance(output, list | tuple) or len(output) != len(native):
+            return Mismatch(f"{path} should hold {len(native)} values", {})
+        inner = exact if isinstance(exact, list | tuple) and len(exact) == len(native) else [None] * len(native)
+        pairs: Iterator[Any] = zip(output, native, inner, range(len(native)), strict=True)
+        return next((m for o, n, e, i in pairs if (m := compare(o, n, e, budget, f"{path}[{i}]"))), None)
+    if isinstance(native, dict):
+        if not isinstance(output, dict) or output.keys() != native.keys():
+            return Mismatch(f"{path} should have the keys {sorted(map(str, native))}", {})
+        sub = exact if isinstance(exact, dict) else {}
+        return next(
+            (m for k in native if (m := compare(output[k], native[k], sub.get(k), budget, f"{path}[{k!r}]"))), None
+        )
+    if isinstance(native, float | complex) and isinstance(output, float | complex | int):
+        wide = torch.complex128 if isinstance(native, complex) else torch.float64
+        yard = exact if isinstance(exact, float | complex) else native
+        return _floats(*(torch.tensor([v], dtype=wide) for v in (output, native, yard)), torch.float32, budget, path)
+    if type(output) is not type(native) or output != native:
+        return Mismatch(f"{path} is {output!r:.40}, the reference returns {native!r:.40}", {})
+    return None
+
+
+def _tensor(
+    output: torch.Tensor, native: torch.Tensor, exact: torch.Tensor | None, budget: Budget, path: str
+) -> Mismatch | None:
+    if output.shape != native.shape:
+        return Mismatch(f"{path} has shape {tuple(output.shape)}, the reference's is {tuple(native.shape)}", {})
+    if output.dtype != native.dtype:
+        return Mismatch(f"{path} has type {_name(output)}, the reference's is {_name(native)}", {})
+    if exact is not None and exact.shape != native.shape:
+        exact = None
+    if not output.numel():
+        return None
+    if output.is_complex():
+        yard = native if exact is None else exact
+        views = [torch.view_as_real(t.resolve_conj()) for t in (output, native, yard.to(torch.complex128))]
+        return _tensor(views[0], views[1], views[2], budget, path)
+    if not output.is_floating_point():
+        return _whole(output, native, exact, path)
+    return _floats(output, native, native if exact is None else exact, output.dtype, budget, path)
+
+
+def _name(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _whole(output: torch.Tensor, native: torch.Tensor, exact: torch.Tensor | None, path: str) -> Mismatch | None:
+    """Equal to the native run, or, where that rounds another way than float64 does (an argmax of near ties), to float64."""
+    good = output == native
+    if exact is not None and exact.dtype == output.dtype:
+        good |= output == exact
+    bad = int((~good).sum())
+    return Mismatch(f"{bad} of {good.numel()} elements of {path} differ", {"wrong": float(bad)}) if bad else None
+
+
+def _floats(
+    output: torch.Tensor, native: torch.Tensor, exact: torch.Tensor, dtype: torch.dtype, budget: Budget, path: str
+) -> Mismatch | None:
+    out, near, yard = (t.detach().reshape(-1).to(torch.float64) for t in (output, native, exact))
+    finite = torch.isfinite(near)
+    if not torch.equal(torch.isfinite(out), finite):
+        places = int((torch.isfinite(out) != finite).sum())
+        return Mismatch(
+            f"{places} of {out.numel()} elements of {path} are not finite where the reference's are, or the reverse", {}
+        )
+    odd = ~finite
+    if odd.any() and not torch.equal(torch.nan_to_num(out[odd], nan=0.5), torch.nan_to_num(near[odd], nan=0.5)):
+        return Mismatch(f"infinities or NaN of {path} are not the reference's", {})
+    keep = finite & torch.isfinite(yard)
+    out, near, yard = out[keep], near[keep], yard[keep]
+    if not out.numel():
+        return None
+    return _errors(out, near, yard, EPSILON.get(dtype, 2.0**-23), HALF if dtype in _SHORT else budget, path)
+
+
+_SHORT = (torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
+
+
+def _errors(
+    out: torch.Tensor, near: torch.Tensor, yard: torch.Tensor, epsilon: float, budget: Budget, path: str
+) -> Mismatch | None:
+    error, native_error = (out - yard).abs(), (near - yard).abs()
+    rms = float(yard.square().mean().sqrt())
+    largest_native, rms_native = float(native_error.max()), float(native_error.square().mean().sqrt())
+    allowed = budget.factor * largest_native + epsilon * (budget.floor_value * yard.abs() + budget.floor_rms * rms)
+    rms_error = float(error.square().mean().sqrt())
+    rms_allowed = budget.rms_factor * rms_native + budget.mean_floor * epsilon * rms
+    figures = {
+        "largest_error": float(error.max()), "rms_error": rms_error, "rms_allowed": rms_allowed, "rms": rms,
+        "native_error": largest_native,
+    }  # fmt: skip
+    bad = error > allowed
+    if bad.any():
+        worst = int((error - allowed).argmax())
+        count = int(bad.sum())
+        reason = f"{count} of {out.numel()} elements of {path} are off: {float(out[worst]):.6g} where {float(yard[worst]):.6g} is right"
+        return Mismatch(reason, figures)
+    if rms_error > rms_allowed:
+        times = rms_error / max(rms_allowed, 1e-300)
+        return Mismatch(
+            f"{path} has {times:.1f} times the root-mean-square error its precision allows ({rms_error:.2g})", figures
+        )
+    return None
+
+
+def loosely(output: Any, native: Any) -> Mismatch | None:
+    """The paper's check: element-wise within 1e-2 absolute and relative (systems.md 1.6)."""
+    if isinstance(native, torch.Tensor) and isinstance(output, torch.Tensor):
+        if output.shape != native.shape:
+            return Mismatch(f"output has shape {tuple(output.shape)}, the reference's is {tuple(native.shape)}", {})
+        wide = torch.complex128 if native.is_complex() or output.is_complex() else torch.float64
+        if torch.allclose(output.to(wide), native.to(wide), rtol=1e-2, atol=1e-2):
+            return None
+        gap = float((output.to(wide) - native.to(wide)).abs().max())
+        return Mismatch(f"outputs differ by up to {gap:.4g}", {"largest_error": gap})
+    if isinstance(native, list | tuple):
+        if not isinstance(output, list | tuple) or len(output) != len(native):
+            return Mismatch(f"{len(native)} outputs expected", {})
+        return next((m for o, n in zip(output, native, strict=True) if (m := loosely(o, n))), None)
+    if isinstance(native, dict):
+        if not isinstance(output, dict) or output.keys() != native.keys():
+            return Mismatch("output keys differ", {})
+        return next((m for k in native if (m := loosely(output[k], native[k]))), None)
+    return None if output == native else Mismatch("outputs differ", {})

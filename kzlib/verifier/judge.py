@@ -1,0 +1,340 @@
+"""One candidate, one verdict: drive a candidate's process, compare its bytes, read the evidence, name the outcome.
+
+The judge owns seeds, expected values and verdicts. Subclasses for other devices override the few methods under
+"what a device decides". Source: issue 3; DESIGN section 6.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
+from kzlib.verifier import wire
+from kzlib.verifier.check import TaskCheck, check_reference
+from kzlib.verifier.compare import Mismatch, compare, loosely
+from kzlib.verifier.evidence import conflict, judge_evidence
+from kzlib.verifier.model import modelled
+from kzlib.verifier.pool import Child, ForkServer, ServerDied
+from kzlib.verifier.protocols import Protocol
+from kzlib.verifier.references import Broken, InputSet, Reference, References, _size
+
+MAX_MESSAGE_LINES = 5
+SLACK = 8 << 20
+
+
+class Ended(Exception):  # noqa: N818 - control flow inside one judgement
+    """The judgement is over with this outcome."""
+
+    def __init__(self, outcome: Outcome, stage: str, message: str, **evidence: Any) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+        self.stage = stage
+        self.evidence = evidence
+
+
+@dataclass
+class Job:
+    """Working state of one judgement."""
+
+    task: Task
+    candidate: Candidate
+    protocol: Protocol
+    seed: int
+    seconds: dict[str, float] = field(default_factory=dict)
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def spend(self, name: str, start: float) -> None:
+        """Add the time since `start` to a stage."""
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 6)
+
+
+class Judge:
+    """Judges on the CPU's Triton interpreter. Thread-safe: it keeps no state of a job."""
+
+    where = "cpu-interpreter"
+    entry = "kzlib.verifier.candidate:main"
+
+    def __init__(self, server: Callable[[], ForkServer], references: References | None = None) -> None:
+        self.server = server
+        self.references = references or References()
+        self._checks: dict[int, tuple[Reference | Broken, TaskCheck]] = {}
+
+    # --- what a device decides --------------------------------------------------------------------------------------
+
+    def refuse(self, job: Job) -> None:
+        """Raise `Ended` when this device cannot run the candidate at all."""
+        if job.candidate.backend != "triton":
+            raise Ended(*self._compile_only(job.candidate))
+
+    @staticmethod
+    def _compile_only(candidate: Candidate) -> tuple[Outcome, str, str]:
+        try:
+            from kzlib.verifier import build
+        except ImportError:
+            return Outcome.UNSUPPORTED, "build", "CUDA needs a GPU; here it was not even compiled"
+        failed = build.compile_check(candidate)
+        if failed is not None:
+            return failed
+        return Outcome.UNSUPPORTED, "run", "CUDA needs a GPU; the code compiles"
+
+    def job_request(self, job: Job, reference: Reference) -> dict[str, Any]:
+        """The first message to a candidate's process."""
+        return {
+            "source": job.candidate.source, "entries": list(job.protocol.entries), "init": reference.init,
+            "init_seed": reference.init_seed, "noise_seed": reference.noise_seed, "shake": job.protocol.shake,
+        }  # fmt: skip
+
+    def timing(self, job: Job, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
+        """How fast it was. On a CPU: modelled from counted launches and bytes of the last honest call."""
+        honest = [call for call in report["calls"] if not call["corrupt"]]
+        return modelled(reference.ops, honest[-1]["launches"], honest[-1]["ops"]) if honest else None
+
+    # --- the judgement ----------------------------------------------------------------------------------------------
+
+    def verdict(self, task: Task, candidate: Candidate, protocol: Protocol, seed: int, attempts: int = 3) -> Verdict:
+        """One verdict; failures of our own machinery are retried `attempts` times, then named `infra`."""
+        job = Job(task, candidate, protocol, seed)
+        start = time.perf_counter()
+        try:
+            for attempt in range(attempts):
+                try:
+                    timing = self._judge(job, last=attempt == attempts - 1)
+                    ended = Ended(Outcome.PASS, "done", "")
+                    break
+                except ServerDied as error:
+                    reason = str(error)
+            else:
+                timing, ended = None, Ended(Outcome.INFRA, "run", f"the verifier's own process failed: {reason}")
+        except Ended as error:
+            timing, ended = None, error
+        except (OSError, MemoryError) as error:
+            timing, ended = None, Ended(Outcome.INFRA, "run", f"this machine failed: {type(error).__name__}: {error}")
+        job.spend("total", start)
+        message = "\n".join(str(ended).splitlines()[:MAX_MESSAGE_LINES])
+        return Verdict(
+            task.id, candidate.id, candidate.backend, ended.outcome, ended.stage, self.where, protocol.name, message,
+            {**job.evidence, **ended.evidence}, timing, job.seconds, seed,
+        )  # fmt: skip
+
+    def reference(self, job: Job, shake_state: bool) -> Reference:
+        """The reference of a job's task, checked; `Ended` with invalid_task otherwise."""
+        start = time.perf_counter()
+        reference = self.references.get(self.server(), job.task, job.seed, job.protocol, shake_state)
+        if isinstance(reference, Broken):
+            raise Ended(Outcome.INVALID_TASK, "task", f"{reference.gate}: {reference.message}", gate=reference.gate)
+        if job.protocol.checks_task:
+            check = self._check(job.task, reference)
+            if not check.ok:
+                raise Ended(Outcome.INVALID_TASK, "task", f"{check.gate}: {check.message}", gate=check.gate)
+        job.spend("reference", start)
+        return reference
+
+    def _check(self, task: Task, reference: Reference) -> TaskCheck:
+        known = self._checks.get(id(reference))
+        if known is None or known[0] is not reference:
+            if len(self._checks) > 1024:
+                self._checks.clear()
+            known = self._checks[id(reference)] = (reference, check_reference(task.id, reference))
+        return known[1]
+
+    def _judge(self, job: Job, last: bool) -> Timing | None:
+        self.refuse(job)
+        reference = self.reference(job, shake_state=True)
+        start = time.perf_counter()
+        with self.server().fork(self.entry) as child:
+            job.spend("fork", start)
+            try:
+                return self._talk(job, reference, child)
+            except wire.Closed:
+                end = child.wait()
+                if end.signal == "SIGKILL" and not end.killed_by_us and not last:
+                    raise ServerDied("a child was killed from outside") from None
+                how = (
+                    f"was killed by {end.signal}"
+                    if end.signal
+                    else f"ended with exit code {end.code} before it answered"
+                )
+                raise Ended(Outcome.RUNTIME_FAIL, "run", f"the candidate's process {how}") from None
+            except wire.WireError as error:
+                raise Ended(Outcome.CHEAT, "run", f"the candidate's process spoke out of turn: {error}") from None
+
+    def _talk(self, job: Job, reference: Reference, child: Child) -> Timing | None:
+        built = self._load(job, reference, child)
+        reference = self._with_state(job, reference, child, built)
+        for index, row in enumerate(reference.sets):
+            answer = self._call(job, child, row, corrupt=False)
+            mismatch = self._differs(job, row, answer)
+            if mismatch:
+                note = self._later_calls(job, reference, child, index)
+                raise Ended(
+                    Outcome.WRONG, "compare", note + mismatch.reason, inputs=row.kind, call=index, **mismatch.figures
+                )
+        child.send({"report": True})
+        report = self._answer(job, child, job.protocol.run_seconds, SLACK, "evidence")
+        self._note_walls(job, built, report)
+        if job.protocol.evidence:
+            launched = any(call["launches"] for call in report["calls"])
+            changed = self._corruption(job, reference, child) if launched else None
+            self._weigh(job, reference, report, changed)
+        start = time.perf_counter()
+        timing = self.timing(job, reference, report, child)
+        job.spend("time", start)
+        return timing
+
+    def _load(self, job: Job, reference: Reference, child: Child) -> dict[str, Any]:
+        start = time.perf_counter()
+        child.send(self.job_request(job, reference))
+        built = self._answer(job, child, job.protocol.load_seconds, SLACK, "build")
+        job.spend("load", start)
+        return built
+
+    def _with_state(self, job: Job, reference: Reference, child: Child, built: dict[str, Any]) -> Reference:
+        """Send the weights. Prepared or unplaced ones can only be right as both sides drew them, so then those are used."""
+        placed = placeable(built["state"], reference.state)
+        if job.protocol.name == "keck" and set(built["state"]) != set(reference.state):
+            return reference
+        if job.protocol.shake and (built["loose"] or not placed):
+            reference = self.reference(job, shake_state=False)
+            job.evidence["weights"] = "as initialised" if placed else "as initialised, not all placed"
+        start = time.perf_counter()
+        child.send({"state": reference.state, "training": reference.training})
+        self._answer(job, child, job.protocol.run_seconds, SLACK, "build")
+        job.spend("load", start)
+        return reference
+
+    def _call(self, job: Job, child: Child, row: InputSet, corrupt: bool) -> dict[str, Any]:
+        start = time.perf_counter()
+        child.send({"inputs": row.inputs, "corrupt": corrupt})
+        limit = 4 * _size([row.native, row.inputs, row.buffers]) + SLACK
+        try:
+            answer = self._answer(job, child, job.protocol.run_seconds, limit, "run")
+        finally:
+            job.spend("corrupted_run" if corrupt else "run", start)
+        problem = answer.get("problem")
+        if problem:
+            outcome = Outcome.WRONG if problem["kind"] == "type" else Outcome.CHEAT
+            raise Ended(outcome, "compare", problem["message"])
+        return answer
+
+    def _answer(self, job: Job, child: Child, seconds: float, limit: int, stage: str) -> dict[str, Any]:
+        """The child's next message, or the end of the judgement."""
+        try:
+            answer = child.receive(seconds, limit)
+        except wire.Deadline:
+            child.kill()
+            raise Ended(Outcome.TIMEOUT, stage, f"no answer within {seconds:.0f} s") from None
+        if not isinstance(answer, dict) or "event" not in answer:
+            raise wire.WireError("an answer of another form")
+        if answer["event"] == "failed":
+            raise failure(answer)
+        return answer
+
+    def _differs(self, job: Job, row: InputSet, answer: dict[str, Any]) -> Mismatch | None:
+        start = time.perf_counter()
+        try:
+            if job.protocol.name == "keck":
+                return loosely(answer["output"], row.native)
+            if not answer["guards"]:
+                return Mismatch("the code wrote outside its inputs' memory", {})
+            return self._all_equal(row, answer)
+        finally:
+            job.spend("compare", start)
+
+    @staticmethod
+    def _all_equal(row: InputSet, answer: dict[str, Any]) -> Mismatch | None:
+        found = compare(answer["output"], row.native, row.exact)
+        if found:
+            return found
+        if row.mutated is None and answer["inputs"] is not None:
+            return Mismatch("the code changes its inputs, the reference does not", {})
+        if row.mutated is not None:
+            after = answer["inputs"] if answer["inputs"] is not None else row.inputs
+            found = compare(after, row.mutated, None, path="the changed inputs")
+            if found:
+                return found
+        theirs = answer["buffers"]
+        pairs = ((k, theirs[k], v) for k, v in row.buffers.items() if k in theirs)
+        return next((m for k, a, b in pairs if (m := compare(a, b, None, path=f"buffer {k} after the call"))), None)
+
+    def _later_calls(self, job: Job, reference: Reference, child: Child, index: int) -> str:
+        """After a wrong first call: is a second one right? (Autotuning on the real buffers spoils only the first.)"""
+        if index or job.protocol.name == "keck" or len(reference.sets) < 2:
+            return ""
+        try:
+            second = self._call(job, child, reference.sets[1], corrupt=False)
+        except (Ended, wire.WireError):
+            return ""
+        return "first call differs from later ones: " if self._differs(job, reference.sets[1], second) is None else ""
+
+    def _corruption(self, job: Job, reference: Reference, child: Child) -> bool:
+        """Does spoiling every store of its own kernels change the answer? A crash of the spoiled run is a change too."""
+        row = reference.sets[0]
+        try:
+            answer = self._call(job, child, row, corrupt=True)
+        except (Ended, wire.WireError):
+            return True
+        return self._differs(job, row, answer) is not None
+
+    def _note_walls(self, job: Job, built: dict[str, Any], report: dict[str, Any]) -> None:
+        job.evidence["walls"] = built.get("walls", [])
+        for name, value in report.get("seconds", {}).items():
+            job.seconds[f"child_{name}"] = round(value, 6)
+
+    @staticmethod
+    def _weigh(job: Job, reference: Reference, report: dict[str, Any], changed: bool | None) -> None:
+        race = conflict(report)
+        finding = judge_evidence(report, reference.ops, changed)
+        job.evidence.update(finding.facts)
+        if finding.outcome is not Outcome.PASS:
+            raise Ended(finding.outcome, "evidence", finding.message)
+        if race:
+            raise Ended(Outcome.WRONG, "evidence", race, race=True)
+
+
+def placeable(shapes: dict[str, list[int]], state: dict[str, Any]) -> bool:
+    """True when every weight of the reference finds a place: by name and shape, else by shape.
+
+    >>> import torch
+    >>> placeable({"linear.w": [2, 3]}, {"w": torch.zeros(2, 3)}), placeable({}, {"w": torch.zeros(1)})
+    (True, False)
+    """
+    free = {name: list(shape) for name, shape in shapes.items()}
+    rest = []
+    for name, value in state.items():
+        if free.get(name) == list(value.shape):
+            del free[name]
+        else:
+            rest.append(list(value.shape))
+    for shape in rest:
+        match = next((n for n, s in free.items() if s == shape), None)
+        if match is None:
+            return False
+        del free[match]
+    return True
+
+
+def failure(answer: dict[str, Any]) -> Ended:
+    """What a candidate's failure means: decided by stage and kind of event, never by words of a message."""
+    stage, happened = answer["stage"], answer["happened"]
+    text = (
+        f"{answer['kind']}: {answer['message']}"
+        if happened not in ("bounds", "assert", "unsupported")
+        else answer["message"]
+    )
+    message = "\n".join([text.splitlines()[0] if text else answer["kind"], *answer["lines"]])
+    if happened == "unsupported":
+        return Ended(Outcome.UNSUPPORTED, "run", message)
+    if stage == "load" or happened == "kernel":
+        return Ended(Outcome.COMPILE_FAIL, "build", message, error=answer["kind"])
+    if stage == "output":
+        return Ended(Outcome.WRONG, "compare", message)
+    return Ended(
+        Outcome.RUNTIME_FAIL,
+        "run",
+        message,
+        error=answer["kind"],
+        **({"fault": happened} if happened != "exception" else {}),
+    )

@@ -1,0 +1,36 @@
+"""The two protocols as data: what each asks of the same children. Source: DESIGN section 6; systems.md 1.6."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ProtocolName = Literal["strict", "keck"]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """`plain_sets` input sets as the task makes them, `probes` of other scale and offset; `shake` moves constant weights."""
+
+    name: ProtocolName
+    plain_sets: int
+    probes: bool
+    shake: bool
+    float64: bool
+    checks_task: bool
+    evidence: bool
+    entries: tuple[str, ...]
+    fixed_seed: int | None
+    run_seconds: float = 20.0
+    load_seconds: float = 30.0
+
+    @property
+    def sets(self) -> int:
+        """Input sets a reference prepares."""
+        return self.plain_sets + (2 if self.probes else 0)
+
+
+STRICT = Protocol("strict", 2, True, True, True, True, True, ("ModelNew",), None)
+# The paper's published validator: one input set from seed 42, 1e-2, any class of either name, no question how it was done.
+KECK = Protocol("keck", 1, False, False, False, False, False, ("ModelNew", "Model"), 42)
+PROTOCOLS: dict[str, Protocol] = {"strict": STRICT, "keck": KECK}

@@ -1,0 +1,264 @@
+"""The reference's process: makes hidden inputs from a seed, runs the task natively and in float64, logs its operators.
+
+The task's source is generated code too, so this runs in a child of its own; the judge only receives bytes.
+Source: issue 3, items 2 and 3; DESIGN section 6, points 4 and 5.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from kzlib.verifier import children, wire
+from kzlib.verifier.ops import OpLog
+
+# Kinds of input sets. Each probe is tried in turn until the reference stays finite on it; see docs/verifier.md.
+PLAIN, WIDE, SHIFTED = "plain", "wide", "shifted"
+
+
+class TaskError(Exception):
+    """The task cannot be run; `stage` says where."""
+
+    def __init__(self, stage: str, cause: BaseException) -> None:
+        super().__init__(str(cause))
+        self.stage = stage
+        self.cause = cause
+
+
+def warm_up() -> None:
+    """Touch what every reference touches, before any fork."""
+    model = torch.nn.Linear(4, 4)
+    with torch.no_grad(), OpLog():
+        torch.nn.functional.gelu(model(torch.randn(2, 4))).sum()
+    copy.deepcopy(model).double()
+
+
+def main(channel: socket.socket, walls: list[str]) -> None:
+    """Answer one job; see `judge.reference_of` for the request."""
+    job = wire.receive(channel)
+    if job.get("walls_only"):
+        wire.send(channel, {"event": "walls", "walls": walls})
+        return
+    filename: list[str | None] = [None]
+    try:
+        result = Reference(job, filename).results()
+        wire.send(channel, {"event": "reference", "walls": walls, **result})
+    except TaskError as error:
+        row = children.describe(error.cause, filename[0], "task")
+        wire.send(channel, {"event": "failed", "stage": error.stage, **row})
+
+
+class Reference:
+    """One task under one seed. Device is a parameter so that a GPU executor can reuse everything."""
+
+    def __init__(self, job: dict[str, Any], filename: list[str | None], device: str = "cpu") -> None:
+        self.job = job
+        self.device = device
+        self.seconds: dict[str, float] = {}
+        seeds = random.Random(job["seed"])  # noqa: S311 - the secret is the seed, drawn from the system's source
+        self.init_seed, self.noise_seed, *self.set_seeds = (seeds.getrandbits(63) for _ in range(2 + job["sets"]))
+        if job.get("fixed_seed") is not None:
+            self.init_seed, self.set_seeds = job["fixed_seed"], [job["fixed_seed"]] * job["sets"]
+        start = time.perf_counter()
+        self.module = self._stage("load", lambda: self._load(filename))
+        for name in ("Model", "get_inputs"):
+            if not hasattr(self.module, name):
+                raise TaskError("load", AttributeError(f"the task defines no {name}"))
+        self.init = self._stage(
+            "init", lambda: self.module.get_init_inputs() if hasattr(self.module, "get_init_inputs") else []
+        )
+        if job["shake"]:
+            children.shake_initialisers(self.noise_seed)
+        children.seed_everything(self.init_seed)
+        self.model = self._stage("init", lambda: self._build())
+        if job["shake_state"]:
+            children.shake_constants(self.model, self.noise_seed)
+        self.seconds["reference_load"] = time.perf_counter() - start
+
+    @staticmethod
+    def _stage(name: str, step: Callable[[], Any]) -> Any:
+        try:
+            return step()
+        except TaskError:
+            raise
+        except Exception as error:  # noqa: BLE001 - generated code may raise anything
+            raise TaskError(name, error) from None
+
+    def _load(self, filename: list[str | None]) -> Any:
+        module, filename[0] = children.load_source(self.job["source"], "task")
+        return module
+
+    def _build(self) -> torch.nn.Module:
+        model = self.module.Model(*self.init)
+        if not isinstance(model, torch.nn.Module):
+            raise TypeError("Model is not a torch.nn.Module")
+        return model.to(self.device)
+
+    def inputs(self, index: int) -> list[Any]:
+        """Input set number `index`, fresh from its own seed."""
+        children.seed_everything(self.set_seeds[index])
+        values = self._stage("inputs", self.module.get_inputs)
+        if not isinstance(values, list | tuple):
+            raise TaskError("inputs", TypeError("get_inputs does not return a list"))
+        return [self._place(v) for v in values]
+
+    def _place(self, value: Any) -> Any:
+        return children.copy_tree(value.to(self.device)) if isinstance(value, torch.Tensor) else value
+
+    def run(self, model: torch.nn.Module, inputs: list[Any]) -> Any:
+        """One forward pass without gradients."""
+        with torch.no_grad():
+            return self._stage("run", lambda: model(*inputs))
+
+    def results(self) -> dict[str, Any]:
+        """Everything the judge wants to know about this task and seed."""
+        sets: list[dict[str, Any]] = []
+        initial = copy.deepcopy(self.model)
+        state = {k: v.detach().clone() for k, v in children.all_state(initial).items()}
+        exact = self._exact_model(initial) if self.job["float64"] else None
+        kinds = [PLAIN] * self.job["plain"] + ([WIDE, SHIFTED] if self.job["probes"] else [])
+        ops: list[dict[str, Any]] = []
+        for index, kind in enumerate(kinds):
+            row = self._probe(index, kind, exact) if kind != PLAIN else self._plain(index, exact, ops)
+            if row is not None:
+                sets.append(row)
+        again = None
+        if self.job["repeat"]:
+            children.seed_everything(self.noise_seed ^ 0x5A5A5A)
+            again = self.run(copy.deepcopy(initial), children.copy_tree(sets[0]["inputs"]))
+        return {
+            "init": self.init, "init_seed": self.init_seed, "noise_seed": self.noise_seed, "state": state, "sets": sets,
+            "training": self.model.training, "ops": ops, "again": again, "seconds": self.seconds,
+        }  # fmt: skip
+
+    def _exact_model(self, model: torch.nn.Module) -> torch.nn.Module | None:
+        try:
+            return copy.deepcopy(model).double()
+        except Exception:  # noqa: BLE001 - a task may forbid it; the native result is then the yardstick
+            return None
+
+    def _plain(self, index: int, exact: Any, ops: list[dict[str, Any]]) -> dict[str, Any]:
+        inputs = self.inputs(index)
+        start = time.perf_counter()
+        row = self._evaluate(PLAIN, inputs, exact, ops if index == 0 else None)
+        self.seconds["reference_run"] = self.seconds.get("reference_run", 0.0) + time.perf_counter() - start
+        return row
+
+    def _probe(self, index: int, kind: str, exact: Any) -> dict[str, Any] | None:
+        """The first variant of a set on which the reference stays finite; None where there is none."""
+        base = self.inputs(index)
+        before = {k: v.detach().clone() for k, v in children.all_state(self.model).items()}
+        before64 = copy.deepcopy(exact)
+        for variant in variants(kind, base):
+            try:
+                row = self._evaluate(kind, variant, exact, None)
+            except TaskError:
+                row = None
+            if row is not None and finite(row["native"]) and finite(row["buffers"]):
+                return row
+            with torch.no_grad():
+                for name, tensor in children.all_state(self.model).items():
+                    tensor.copy_(before[name])
+            if exact is not None and before64 is not None:
+                exact.load_state_dict(before64.state_dict())
+        return None
+
+    def _evaluate(self, kind: str, inputs: list[Any], exact: Any, ops: list[dict[str, Any]] | None) -> dict[str, Any]:
+        given, seed = children.copy_tree(inputs), self.noise_seed
+        before = {k: v.detach().clone() for k, v in self.model.named_buffers()}
+        children.seed_everything(seed)
+        if ops is not None:
+            with OpLog() as log:
+                native = self.run(self.model, inputs)
+            ops += log.rows
+        else:
+            native = self.run(self.model, inputs)
+        native = children.copy_tree(native)
+        changed = {
+            k: v.detach().clone() for k, v in self.model.named_buffers()
+            if k not in before or not children.same_bits(v, before[k])
+        }  # fmt: skip
+        mutated = not all(map(children.same_bits, children.tensors_of(inputs), children.tensors_of(given)))
+        children.seed_everything(seed)
+        return {
+            "kind": kind, "inputs": given, "native": native, "exact": self._exact(exact, given), "buffers": changed,
+            "mutated": inputs if mutated else None,
+        }  # fmt: skip
+
+    def _exact(self, exact: torch.nn.Module | None, inputs: list[Any]) -> Any:
+        if exact is None:
+            return None
+        torch.set_default_dtype(torch.float64)
+        try:
+            return children.copy_tree(self.run(exact, [widen(v) for v in inputs]))
+        except TaskError:
+            return None  # float32 tensors made inside the task meet float64 ones: the native run is the yardstick
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+
+def widen(value: Any) -> Any:
+    """Floating tensors of a tree in float64, complex ones in complex128, everything else as a copy."""
+    if isinstance(value, torch.Tensor):
+        if value.is_complex():
+            return value.to(torch.complex128)
+        return value.to(torch.float64) if value.is_floating_point() else value.clone()
+    if isinstance(value, list | tuple):
+        return type(value)([widen(v) for v in value])
+    if isinstance(value, dict):
+        return {k: widen(v) for k, v in value.items()}
+    return value
+
+
+def finite(value: Any) -> bool:
+    """True when every floating tensor of a tree is finite."""
+    return all(
+        bool(torch.isfinite(t).all()) for t in children.tensors_of(value) if t.is_floating_point() or t.is_complex()
+    )
+
+
+def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
+    """Input sets of another scale, offset and sign, the boldest first. Integer and boolean inputs stay as they are.
+
+    wide: x 32 about the mean, x 32, x 4. shifted: a tenth of the spread around 4, a tenth of the scale.
+    A tensor with many exact zeros keeps them (a mask or a triangular matrix), so it is scaled and never shifted.
+    """
+    floating = [t for t in children.tensors_of(inputs) if t.is_floating_point() and t.numel()]
+    if not floating:
+        return []
+
+    def scaled(factor: float) -> Callable[[torch.Tensor], torch.Tensor]:
+        return lambda x: x * factor
+
+    def centred(x: torch.Tensor) -> torch.Tensor:
+        return x * 32 if sparse(x) else (x - x.float().mean().to(x.dtype)) * 32
+
+    def shifted(x: torch.Tensor) -> torch.Tensor:
+        return x * 0.1 if sparse(x) else x * 0.1 + 4
+
+    steps = [centred, scaled(32), scaled(4)] if kind == WIDE else [shifted, scaled(0.1), scaled(0.5)]
+    return [[transform(v, step) for v in inputs] for step in steps]
+
+
+def sparse(x: torch.Tensor) -> bool:
+    """More than a twentieth of the elements are exactly zero."""
+    return bool((x == 0).float().mean() > 0.05)
+
+
+def transform(value: Any, step: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """Apply a step to every floating tensor of a tree, keeping types and strides."""
+    if isinstance(value, torch.Tensor):
+        if value.is_floating_point() and value.numel():
+            return torch.empty_like(value).copy_(step(value).to(value.dtype))
+        return value.clone()
+    if isinstance(value, list | tuple):
+        return type(value)([transform(v, step) for v in value])
+    if isinstance(value, dict):
+        return {k: transform(v, step) for k, v in value.items()}
+    return value
