@@ -1,0 +1,67 @@
+"""A graph of values: each node is a label over the nodes it reads, made once, its digest free of the order."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+
+Node = int
+
+
+@dataclass(slots=True)
+class ValueGraph:
+    """Nodes of one module's computation. `outputs` are what `forward` returns, `parameters` its required arguments.
+
+    >>> graph = ValueGraph()
+    >>> x = graph.node("input 0")
+    >>> graph.node("relu", x, operator=True) == graph.node("relu", x)
+    True
+    """
+
+    nodes: list[tuple[str, tuple[Node, ...]]] = field(default_factory=list)
+    outputs: list[Node] = field(default_factory=list)
+    parameters: tuple[str, ...] = ()
+    digests: list[str] = field(default_factory=list)
+    _places: dict[tuple[str, tuple[Node, ...]], Node] = field(default_factory=dict)
+    _operators: set[Node] = field(default_factory=set)
+
+    def node(self, label: str, *operands: Node, operator: bool = False) -> Node:
+        """The node of this label over these operands; `operator` marks what computes."""
+        key = (label, operands)
+        if key not in self._places:
+            self._places[key] = len(self.nodes)
+            self.nodes.append(key)
+            text = "\0".join([label, *(self.digests[o] for o in operands)])
+            self.digests.append(hashlib.sha256(text.encode()).hexdigest()[:24])
+        if operator:
+            self._operators.add(self._places[key])
+        return self._places[key]
+
+    def label(self, node: Node) -> str:
+        """A node's label alone."""
+        return self.nodes[node][0]
+
+    def digest(self) -> str:
+        """Equal for modules whose outputs are equal nodes, in the same order."""
+        return hashlib.sha256("\0".join(self.digests[o] for o in self.outputs).encode()).hexdigest()[:24]
+
+    def reached(self) -> set[Node]:
+        """Nodes that the outputs need."""
+        found: set[Node] = set()
+        waiting = list(self.outputs)
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found.add(node)
+                waiting += self.nodes[node][1]
+        return found
+
+    def operators(self) -> Counter[str]:
+        """How often each Torch concept or Python operator is applied on the way to the outputs."""
+        return Counter(self.label(node) for node in self.reached() & self._operators)
+
+    def unused_inputs(self) -> list[str]:
+        """Required parameters of `forward` that no output reads."""
+        used = {self.label(node) for node in self.reached()}
+        return [name for i, name in enumerate(self.parameters) if f"input {i}" not in used]
