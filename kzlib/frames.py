@@ -6,15 +6,22 @@ A run that lacks a file simply adds no rows, so figures say "not run" instead of
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+
+from kzlib import metrics
+from kzlib.metrics import Attempt
+from kzlib.records import Outcome
+from kzlib.scores import score
 
 if TYPE_CHECKING:
     from kzlib.workspace import Run
@@ -36,6 +43,107 @@ def _round(path: Path) -> int:
     if match is None:
         raise ValueError(f"{path.name} names no round: a training log is called <role>_rl.r<round>.jsonl")
     return int(match.group(1))
+
+
+def training_frame(runs: Iterable[Run]) -> pd.DataFrame:
+    """Figure 3: every curve of every run, one row a step.
+
+    Proposer: `validity` (share of judged modules that pass the gates), `coder_accuracy` (mean p of valid modules),
+    `frontier_reward` (mean reward). Coder: `pass@1/<backend>` and `fast_1@1/<backend>`. A quantity that a step did not
+    log has no row.
+    """
+    rows = []
+    for run in runs:
+        params = read_params(run)
+        seed, frozen = params["run"]["seed"], params["proposer"]["steps"] == 0
+        for role in ("proposer", "coder"):
+            for row in step_rows(run, role):
+                for quantity, backend, value in _curves(role, row, params["run"]["backends"]):
+                    rows.append((run.name, seed, frozen, role, quantity, backend, row["overall_step"], value))
+    return pd.DataFrame(rows, columns=["run", "seed", "frozen", "role", "quantity", "backend", "step", "value"])
+
+
+def _curves(role: str, row: dict[str, Any], backends: Sequence[str]) -> Iterator[tuple[str, str | None, float]]:
+    if role == "proposer":
+        for quantity in ("validity", "coder_accuracy", "frontier_reward"):
+            if row.get(quantity) is not None:
+                yield quantity, None, float(row[quantity])
+        return
+    for quantity in ("pass@1", "fast_1@1"):
+        for backend in backends:
+            if row.get(f"{quantity}/{backend}") is not None:
+                yield quantity, backend, float(row[f"{quantity}/{backend}"])
+
+
+def read_params(run: Run) -> dict[str, Any]:
+    """The settings a run was made with (`params.json`)."""
+    return json.loads(run.require("params.json", made_by="00_setup_check").read_text(encoding="utf-8"))
+
+
+def fast_p_frame(
+    attempts: Iterable[Attempt], ks: Sequence[int], ps: Sequence[float], seed: int = 0, draws: int = 2000
+) -> pd.DataFrame:
+    """Figure 5: fast_p@k of every model and backend over a grid of p. One protocol at a time."""
+    rows = [
+        {**{name: row[name] for name in ("backend", "model", "k", "p", "value", "low", "high", "tasks", "timing")}}
+        for row in score(attempts, ks, ps, seed, draws)
+        if row["metric"].startswith("fast_") and row["level"] == 0
+    ]
+    return pd.DataFrame(rows, columns=["backend", "model", "k", "p", "value", "low", "high", "tasks", "timing"])
+
+
+def outcome_frame(attempts: Iterable[Attempt]) -> pd.DataFrame:
+    """How the answers of every model, backend and protocol ended, in the order of `Outcome`."""
+    counts = Counter((f"{a.model} {a.backend} {a.protocol}", a.outcome) for a in attempts)
+    labels = dict.fromkeys(label for label, _ in counts)
+    rows = [(label, outcome.value, counts[label, outcome]) for label in labels for outcome in Outcome]
+    return pd.DataFrame([row for row in rows if row[2]], columns=["label", "outcome", "count"])
+
+
+def alpha_frame(variants: Iterable[tuple[str, bool, Sequence[Sequence[Attempt]]]], seed: int = 0) -> pd.DataFrame:
+    """Figure 4: (label, is it the main variant, attempts of each seed) -> the fastest correct kernel of n answers.
+
+    A task counts with its geometric mean over seeds; the bar is the geometric mean over tasks, with its interval.
+    """
+    rows = []
+    for label, main, seeds in variants:
+        by_task: dict[str, list[float]] = defaultdict(list)
+        kinds = {metrics.timing_kind(attempts) for attempts in seeds} - {None}
+        for attempts in seeds:
+            for task, value in metrics.best_speedups(attempts).items():
+                if value is not None:
+                    by_task[task].append(math.log(value))
+        values = [math.exp(math.fsum(logs) / len(logs)) for logs in by_task.values()]
+        known = metrics.speeds(values, seed=seed)
+        timing = " and ".join(sorted(str(kind) for kind in kinds)) or "none"
+        rows.append((label, len(seeds), known.n, known.geometric_mean, known.low, known.high, timing, main))
+    return pd.DataFrame(rows, columns=["label", "seeds", "tasks", "value", "low", "high", "timing", "main"])
+
+
+def pipeline_frame(run: Run) -> pd.DataFrame:
+    """Wall time of every finished stage, from its stamp; RL stages split by what their steps say they did."""
+    rows: list[tuple[str, str, float]] = []
+    for path in sorted((run.root / "stages").glob("*/stamp.json")):
+        stamp = json.loads(path.read_text(encoding="utf-8"))
+        total = (datetime.fromisoformat(stamp["ended"]) - datetime.fromisoformat(stamp["started"])).total_seconds()
+        parts = _step_seconds(run, stamp["stage"])
+        known = min(sum(parts.values()), total)
+        rows += [(stamp["stage"], part, seconds) for part, seconds in parts.items()]
+        rows.append((stamp["stage"], "rest", total - known))
+    return pd.DataFrame(rows, columns=["stage", "part", "seconds"])
+
+
+def _step_seconds(run: Run, stage: str) -> dict[str, float]:
+    notebook, _, number = stage.partition(".")
+    path = run.root / "metrics" / f"{notebook[3:]}.{number}.jsonl"
+    if not number or not path.exists():
+        return {}
+    totals: Counter[str] = Counter()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        for part in ("generate", "verify", "train"):
+            totals[part] += row.get(f"seconds/{part}", 0.0)
+    return dict(totals)
 
 
 def api_graph_frame(sets: Iterable[Sequence[str]]) -> pd.DataFrame:

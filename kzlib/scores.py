@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kzlib import metrics
 from kzlib.metrics import Attempt
 from kzlib.records import Outcome
+
+if TYPE_CHECKING:
+    from kzlib.workspace import Run
 
 
 def score(
@@ -127,3 +131,16 @@ def _attempt(row: dict[str, str]) -> Attempt:
         "level": int(row["level"]),
     }
     return Attempt(**typed)
+
+
+def write_table(run: Run, name: str, rows: Sequence[dict[str, Any]], caption: str) -> Path:
+    """Write `metrics/<name>.csv` and enter it in the manifest as a table of the report."""
+    if not rows:
+        raise ValueError(f"the table {name} has no rows: evaluate something first")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows([{key: "" if value is None else value for key, value in row.items()} for row in rows])
+    path = run.write_text(f"metrics/{name}.csv", text.getvalue())
+    run.record(f"table.{name}", f"metrics/{name}.csv", kind="table", caption=caption, rows=len(rows))
+    return path

@@ -56,7 +56,7 @@ def alpha_alt(frame: pd.DataFrame) -> str:
 def fast_p(frame: pd.DataFrame) -> Figure:
     """Figure 5: share of tasks with one of k answers correct and more than p times faster; Triton left, CUDA right."""
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
     models, ks = list(dict.fromkeys(frame["model"])), sorted(frame["k"].unique())
     for axis, backend in zip(axes, ("triton", "cuda"), strict=True):
         part = frame[(frame["backend"] == backend) & frame["value"].notna()]

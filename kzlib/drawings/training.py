@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from kzlib.drawings.palette import DASHES, HUES, say_empty, text_of
 
@@ -30,6 +31,7 @@ def training(frame: pd.DataFrame, smooth: int = 1) -> Figure:
         part = frame[frame["role"] == role]
         axis.set_title(f"{role.capitalize()} training")
         axis.set_xlabel(f"{role.capitalize()} step (all rounds)")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.set_ylabel("share, or reward" if role == "proposer" else "share of answers")
         for key, curve in part.groupby(["quantity", "backend", "frozen"], sort=False, dropna=False):
             quantity, backend, frozen = key
