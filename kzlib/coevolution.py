@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from datasets import Dataset
 from transformers import PrinterCallback
 from trl import GRPOConfig
 
-from kzlib import policy
+from kzlib import policy, stabilizers
 from kzlib.ca_grpo import CAGRPO, CAGRPOTrainer, GroupTrainer
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
 from kzlib.records import Answer, Backend, Task, Verdict, from_json
@@ -42,13 +42,12 @@ class GroupSettings:
     top_p: float = 1.0
     save_every: int = 5
     kl: float = 0.0  # the paper's beta_KL is not known; 0 needs no reference model
-    iterations: int = 1  # optimiser passes over one batch of answers
     seed: int = 0
     device: str = "cpu"
     processes: int = 1
 
 
-def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str]) -> GRPOConfig:
+def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str], **changes: Any) -> GRPOConfig:
     """TRL's configuration of a phase: one batch of answers a step, learning rate constant after one step of warm-up."""
     answers = settings.prompts_per_step * settings.group_size
     per_process = answers // settings.processes
@@ -66,7 +65,6 @@ def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str]) -
         per_device_train_batch_size=micro,
         gradient_accumulation_steps=per_process // micro,
         num_generations=settings.group_size,
-        num_iterations=settings.iterations,
         max_completion_length=settings.max_new_tokens,
         temperature=settings.temperature,
         top_p=settings.top_p,
@@ -84,6 +82,7 @@ def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str]) -
         seed=settings.seed,
         **generation,
         **device_arguments(settings.device),
+        **changes,
     )
 
 
@@ -127,7 +126,8 @@ def proposer_phase(
     """Train the Proposer in place by group-relative advantages of the frontier reward; returns the step log's rows."""
     sets = draw(api_sets, settings.steps * settings.prompts_per_step, child_seed(settings.seed, "sets"))
     rows = [{"prompt": as_model_input(proposer_prompt(s, style), tokenizer, style), "apis": list(s)} for s in sets]
-    return _train(GroupTrainer, proposer, tokenizer, rows, [reward.reward], reward.last_rows, settings, folder, on_step)
+    plan = Plan(GroupTrainer, [reward.reward], reward.last_rows)
+    return _train(plan, proposer, tokenizer, rows, settings, folder, on_step)
 
 
 def coder_phase(
@@ -138,66 +138,88 @@ def coder_phase(
     reward: CoderReward,
     settings: GroupSettings,
     folder: Path,
-    objective: CAGRPO,
+    objective: CAGRPO = CAGRPO(),  # noqa: B008
     backends: Sequence[Backend] = ("triton",),
     style: Style = "compact",
+    stabilizers: Sequence[str] = (),
     on_step: OnStep | None = None,
-    trainer: type[CAGRPOTrainer] = CAGRPOTrainer,
-    **extra: Any,
 ) -> list[dict[str, Any]]:
-    """Train the Coder in place by CA-GRPO on the harvested modules, those solved now and then first."""
+    """Train the Coder in place by CA-GRPO on the harvested modules, those solved now and then first.
+
+    `stabilizers` names what of MusaCoder's is on: "mirror_pop", "dynamic_retry", "ladder", "prime_echo" (the last two
+    replace CA-GRPO's reward by their own).
+    """
     wanted = settings.steps * settings.prompts_per_step
     tasks = draw(pool, wanted, child_seed(settings.seed, "modules"), first=lambda t: 0 < rates.get(t.id, 0) < 1)
     rows = []
     for i, task in enumerate(tasks):
         backend = backends[i % len(backends)]
-        prompt = as_model_input(coder_prompt(task.source, backend, style), tokenizer, style)
-        rows.append({"prompt": prompt, "task_id": task.id, "backend": backend})
-    functions = [reward.correct, reward.speed]
-    return _train(
-        trainer,
-        coder,
-        tokenizer,
-        rows,
-        functions,
-        reward.last_rows,
-        settings,
-        folder,
-        on_step,
-        objective=objective,
-        **extra,
-    )
+        ask = coder_prompt(task.source, backend, style)
+        prompt = as_model_input(ask, tokenizer, style)
+        rows.append({"prompt": prompt, "ask": ask, "task_id": task.id, "backend": backend})
+    plan = stabilized(stabilizers, reward, objective, settings, style)
+    return _train(plan, coder, tokenizer, rows, settings, folder, on_step)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who trains on what: the trainer's class, its reward functions and other arguments, facts about each answer."""
+
+    trainer: type[GroupTrainer]
+    rewards: list[Any]
+    facts: Callable[[], list[dict[str, Any]]]
+    extra: dict[str, Any] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    prepare: Callable[[Any], None] = lambda trainer: None
+
+
+def stabilized(
+    names: Sequence[str], reward: CoderReward, objective: CAGRPO, settings: GroupSettings, style: Style
+) -> Plan:
+    """The Coder's plan: CA-GRPO, with the stabilisers named mixed in."""
+    unknown = set(names) - {"mirror_pop", "dynamic_retry", "ladder", "prime_echo"}
+    if unknown:
+        raise ValueError(f"no stabiliser is called {min(unknown)}: use mirror_pop, dynamic_retry, ladder or prime_echo")
+    bases: list[type] = [CAGRPOTrainer]
+    plan: dict[str, Any] = {"rewards": [reward.correct, reward.speed], "extra": {"objective": objective}, "config": {}}
+    if {"ladder", "prime_echo"} & set(names):
+        constants = stabilizers.Echo() if "prime_echo" in names else stabilizers.Echo(weight=1.0, turns=1, early=())
+        echo = stabilizers.EchoReward(reward, constants, style=style)
+        bases = [stabilizers.EchoTrainer]
+        plan |= {"rewards": [echo.reward], "extra": {"rollout_func": echo.rollout}}
+    if "mirror_pop" in names:
+        bases.insert(0, stabilizers.MirrorPop)
+        plan["config"] = {"off_policy_mask_threshold": 0.1, "num_iterations": 2}  # both ours
+    buffer = stabilizers.RetryBuffer(seed=settings.seed)
+    if "dynamic_retry" in names:
+        bases.insert(0, stabilizers.DynamicRetry)
+        plan["prepare"] = lambda trainer: vars(trainer).update(retry=buffer, style=style)
+    kind = bases[0] if len(bases) == 1 else type("StabilizedTrainer", tuple(bases), {})
+    return Plan(kind, facts=reward.last_rows, **plan)
 
 
 def _train(
-    kind: type[GroupTrainer],
-    model: Any,
-    tokenizer: Any,
-    rows: list[dict[str, Any]],
-    reward_functions: list[Any],
-    facts: Callable[[], list[dict[str, Any]]],
-    settings: GroupSettings,
-    folder: Path,
+    plan: Plan, model: Any, tokenizer: Any, rows: list[dict[str, Any]], settings: GroupSettings, folder: Path,
     on_step: OnStep | None,
-    **extra: Any,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Any]]:  # fmt: skip
     steps, rollouts = StepLog(folder / "steps.jsonl"), StepLog(folder / "rollouts.jsonl")
     if settings.steps == 0:  # an untrained role (ablation): an empty log, so that later stages find one
         steps.append()
         rollouts.append()
         return []
-    trainer = kind(
+    trainer = plan.trainer(
         model=model,
-        reward_funcs=reward_functions,
-        args=trainer_arguments(settings, folder),
+        reward_funcs=plan.rewards,
+        args=trainer_arguments(settings, folder, **plan.config),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
         step_log=steps,
         rollout_log=rollouts,
-        rows=facts,
+        rows=plan.facts,
         on_step=on_step,
-        **extra,
+        **plan.extra,
     )
+    plan.prepare(trainer)
     trainer.remove_callback(PrinterCallback)
     trainer.train(resume_from_checkpoint=newest_checkpoint(folder))
     trainer.model.eval()

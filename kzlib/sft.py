@@ -10,6 +10,7 @@ import os
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from datasets import Dataset
@@ -41,7 +42,6 @@ class SFTSettings:
     save_every: int = 100
     seed: int = 0
     device: str = "cpu"
-    packing: bool = False  # several rows in one sequence; pays on a GPU with an attention kernel that knows borders
 
 
 class NothingToLearnError(ValueError):
@@ -66,7 +66,7 @@ def encode(examples: Sequence[Example], tokenizer: Any, max_tokens: int, style: 
     """Rows `input_ids` and `labels` (-100 over the prompt).
 
     A row that does not fit whole is left out: half a kernel teaches cutting off.
-    Raises `NothingToLearnError` before any step if fewer than half the rows fit, with the share and the first such rows.
+    Raises `NothingToLearnError` if fewer than half the rows fit, with the share and the first such rows.
     """
     rows, lost = [], []
     texts = [as_model_input(e.prompt, tokenizer, style) for e in examples]
@@ -114,17 +114,51 @@ def batch_order(lengths: Sequence[int], batch_size: int, steps: int, seed: int) 
 class _Log(TrainerCallback):
     """Rows of the step log: one a training step, one a held-out loss."""
 
-    def __init__(self, log: StepLog | None, on_step: Callable[[dict[str, Any]], None] | None) -> None:
-        self.log, self.on_step = log, on_step
+    def __init__(
+        self, log: StepLog | None, on_step: Callable[[dict[str, Any]], None] | None, tokens: Sequence[int]
+    ) -> None:
+        """`tokens[step]`: tokens of all rows seen by then, without padding (TRL's own count restarts on a resume)."""
+        self.log, self.on_step, self.tokens = log, on_step, tokens
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        names = {"loss", "grad_norm", "learning_rate", "eval_loss", "num_tokens", "mean_token_accuracy"}
-        row = {"step": state.global_step, **{k: v for k, v in logs.items() if k in names}}
+        names = {"loss", "grad_norm", "learning_rate", "eval_loss", "mean_token_accuracy"}
+        row = {
+            "step": state.global_step,
+            "tokens": self.tokens[state.global_step],
+            **{k: v for k, v in logs.items() if k in names},
+        }
         if state.is_world_process_zero and ("loss" in row or "eval_loss" in row):
             if self.log:
                 self.log.append(row)
             if self.on_step:
                 self.on_step(row)
+
+
+def trainer_arguments(settings: SFTSettings, folder: str | os.PathLike[str], evaluates: bool) -> SFTConfig:
+    """TRL's configuration: cosine learning rate after a warm-up, rows in the order they were drawn."""
+    return SFTConfig(
+        output_dir=str(folder),
+        max_steps=settings.steps,
+        per_device_train_batch_size=max(1, settings.batch_size // int(os.environ.get("WORLD_SIZE", "1"))),
+        per_device_eval_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=max(1, round(settings.warmup * settings.steps)),
+        weight_decay=settings.weight_decay,
+        adam_beta2=0.98,  # ours: short runs forget early gradients sooner
+        max_grad_norm=1.0,
+        max_length=settings.max_tokens,
+        packing=False,  # batches of like length waste under a tenth; packed rows need an attention that knows borders
+        dataset_kwargs={"skip_prepare_dataset": True},  # labels are made by `encode`
+        train_sampling_strategy="sequential",
+        eval_strategy="steps" if evaluates and settings.eval_every else "no",
+        eval_steps=settings.eval_every or None,
+        save_strategy="steps",
+        save_steps=settings.save_every,
+        save_total_limit=1,
+        seed=settings.seed,
+        **device_arguments(settings.device),
+    )
 
 
 def cold_start(
@@ -145,37 +179,16 @@ def cold_start(
     """
     lengths = [len(ids) for ids in train["input_ids"]]
     order = batch_order(lengths, settings.batch_size, settings.steps, settings.seed)
-    arguments = SFTConfig(
-        output_dir=str(folder),
-        max_steps=settings.steps,
-        per_device_train_batch_size=settings.batch_size,
-        per_device_eval_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=max(1, round(settings.warmup * settings.steps)),
-        weight_decay=settings.weight_decay,
-        adam_beta2=0.98,  # ours: short runs forget early gradients sooner
-        max_grad_norm=1.0,
-        max_length=settings.max_tokens,
-        packing=settings.packing,
-        dataset_kwargs={"skip_prepare_dataset": not settings.packing},  # labels are made by `encode`
-        train_sampling_strategy="sequential",
-        eval_strategy="steps" if heldout is not None and settings.eval_every else "no",
-        eval_steps=settings.eval_every or None,
-        save_strategy="steps",
-        save_steps=settings.save_every,
-        save_total_limit=1,
-        seed=settings.seed,
-        **device_arguments(settings.device),
-    )
+    size = settings.batch_size
+    tokens = [0, *accumulate(sum(lengths[i] for i in order[k : k + size]) for k in range(0, len(order), size))]
     log = StepLog(step_log) if step_log else None
     trainer = SFTTrainer(
         model=model,
-        args=arguments,
+        args=trainer_arguments(settings, folder, heldout is not None),
         train_dataset=train.select(order),
         eval_dataset=heldout,
         processing_class=tokenizer,
-        callbacks=[_Log(log, on_step), *([RewindStepLog(log)] if log else [])],
+        callbacks=[_Log(log, on_step, tokens), *([RewindStepLog(log)] if log else [])],
     )
     trainer.remove_callback(PrinterCallback)
     if probe and probe_every:

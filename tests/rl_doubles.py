@@ -1,4 +1,4 @@
-"""Small stand-ins for the RL tests: a tokenizer and models of a few thousand weights, a verifier that reads the text."""
+"""Small stand-ins for the RL tests: a tokenizer, models of a few thousand weights, a verifier that hashes the text."""
 
 from __future__ import annotations
 

@@ -34,7 +34,9 @@ def every_text_is_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rewards, "extract", readable)
 
 
-def coder_run(folder: Path, settings: GroupSettings = SETTINGS, steps: int | None = None, **extra: Any) -> tuple[Any, list]:
+def coder_run(
+    folder: Path, settings: GroupSettings = SETTINGS, steps: int | None = None, **extra: Any
+) -> tuple[Any, list]:
     model, tokenizer = tiny()
     pool = tasks()
     scored = CoderReward({t.id: t for t in pool}, judge, tokenizer.eos_token_id)
@@ -85,14 +87,14 @@ def test_rollouts_hold_the_formulas_numbers(whole: tuple[Path, str, list]) -> No
 
 
 def test_killed_and_resumed_equals_uninterrupted(whole: tuple[Path, str, list], tmp_path: Path) -> None:
-    class Killed(Exception):
+    class KilledError(Exception):
         pass
 
     def kill(row: dict[str, Any]) -> None:
         if row["step"] == 3:
-            raise Killed
+            raise KilledError
 
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         coder_run(tmp_path, on_step=kill)
     assert [row["step"] for row in read_steps(tmp_path / "steps.jsonl")] == [1, 2, 3]
     model, rows = coder_run(tmp_path)
@@ -224,13 +226,13 @@ def test_harvest_is_bounded_resumable_and_keeps_everything(tmp_path: Path) -> No
     kinds = {type(record) for record in records_of(rows)}
     assert kinds == {Task, Answer, Verdict}
 
-    class Killed(Exception):
+    class KilledError(Exception):
         pass
 
     def kill(valid: int, wanted: int) -> None:
-        raise Killed
+        raise KilledError
 
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         harvest(proposer, tokenizer, sets, proposer_reward(), folder=tmp_path / "b", on_batch=kill, **arguments)
     assert harvest(proposer, tokenizer, sets, proposer_reward(), folder=tmp_path / "b", **arguments) == rows
 
