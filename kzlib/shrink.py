@@ -1,0 +1,125 @@
+"""Make a task small enough for a CPU: one map of values for the whole text, so equal sizes stay equal.
+
+Only module-level numbers and literals of the input functions change; every value is halved until it is at most a cap,
+values that are only an input's first size further. Caps are tried upward, and at each an odd size first, so that
+kernels without masks are caught. Never time on shrunk shapes. Source: issue 5, item 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kzlib.records import Task, content_id
+from kzlib.sizes import numbers_of, rewritten
+from kzlib.verifier import wire
+from kzlib.verifier.pool import ForkServer, ServerConfig
+
+CAPS = (32, 64, 128, 256)
+LEADING_CAP = 8
+SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A task at its small size. `runs`: a size ran in time; `sound`: finite, steady, not constant, ranks as before;
+    `odd`: some size is odd that was even; `cap`: the largest value allowed; `message`: what is not sound."""
+
+    task: Task
+    runs: bool
+    sound: bool
+    odd: bool
+    cap: int
+    message: str = ""
+
+
+def shrink(task: Task) -> Task:
+    """The task at the smallest size that runs soundly (`shrink_with`); one that runs at no size is a `ValueError`."""
+    server = trial_server()
+    try:
+        found = shrink_with(task, server)
+    finally:
+        server.close()
+    if not found.runs:
+        raise ValueError(f"{task.origin or task.id} runs at no small size ({found.message}): leave it out")
+    return found.task
+
+
+def trial_server() -> ForkServer:
+    """A warm server whose children try sizes; close it after use."""
+    return ForkServer(ServerConfig(preload=("kzlib.shrink_child",)))
+
+
+def shrink_with(task: Task, server: ForkServer, seconds: float = SECONDS) -> Shrunk:
+    """Try sizes upward; take the first that is sound, else the first that ran, else the task as it is."""
+    ranks = _trial(server, task.source, "meta", seconds)["ranks"]
+    first_run: Shrunk | None = None
+    message = "no size was tried"
+    slow_cap = 0
+    for cap, odd, source in plans(task.source):
+        if slow_cap and cap > slow_cap:
+            break
+        reply = _trial(server, source, "cpu", seconds)
+        message = reply["message"]
+        if message == _SLOW:
+            slow_cap = cap
+        if not reply["runs"]:
+            continue
+        same = not ranks or ranks == reply["ranks"]
+        small = replace(task, source=source, id=content_id("task", source), origin=f"{task.origin}@shrunk")
+        if reply["sound"] and same:
+            return Shrunk(small, True, True, odd, cap)
+        first_run = first_run or Shrunk(small, True, False, odd, cap, message or "an output has another rank")
+    return first_run or Shrunk(task, False, False, False, 0, message)
+
+
+_SLOW = "it ran out of time"
+
+
+def plans(source: str) -> Iterator[tuple[int, bool, str]]:
+    """(cap, odd somewhere, text) in the order to try; texts that repeat are left out.
+
+    >>> next(plans("N = 4096\\ndef get_inputs(): return [torch.rand(128, N)]"))
+    (32, True, 'N = 31\\ndef get_inputs(): return [torch.rand(7, N)]')
+    """
+    numbers = numbers_of(source)
+    seen: set[str] = set()
+    leading = {n.value for n in numbers if n.leading} - {n.value for n in numbers if not n.leading}
+    trailing = sorted({n.value for n in numbers if n.trailing} - leading, reverse=True)
+    for cap in CAPS:
+        for small in (leading, set()) if leading else (set(),):
+            for odd in [*[{v} | small for v in trailing], *([small] if small else []), set()]:
+                values = {n.value: _smaller(n.value, cap, n.value in small, n.value in odd) for n in numbers}
+                text = rewritten(source, numbers, values)
+                if text not in seen:
+                    seen.add(text)
+                    changed = any(values[v] % 2 and not v % 2 for v in values)
+                    yield cap, changed or any(n.value > 1 and n.value % 2 for n in numbers if n.trailing), text
+
+
+def _smaller(value: int, cap: int, leading: bool, odd: bool) -> int:
+    """A value halved until it fits, then one less if it must be odd; 1 and what fits stay."""
+    limit = LEADING_CAP if leading else cap
+    small = value
+    while small > limit:
+        small //= 2
+    if odd and small > 2 and small % 2 == 0:
+        small -= 1
+    return small
+
+
+def _trial(server: ForkServer, source: str, device: str, seconds: float) -> dict[str, Any]:
+    """What one child says of one text; a child that says nothing in time has failed."""
+    failed: dict[str, Any] = {"runs": False, "sound": False, "ranks": [], "message": ""}
+    with server.fork("kzlib.shrink_child:main") as child:
+        try:
+            child.send({"source": source, "device": device})
+            reply = child.receive(seconds, limit=1 << 20)
+        except wire.Deadline:
+            return {**failed, "message": _SLOW}
+        except (wire.Closed, wire.WireError):
+            return {**failed, "message": "its process ended"}
+    return (
+        {name: reply[name] for name in failed} if isinstance(reply, dict) and failed.keys() <= reply.keys() else failed
+    )
