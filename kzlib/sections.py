@@ -109,6 +109,8 @@ class ProposerSection(_GroupRL):
     coder_temperature: Positive  # sampling temperature of the frozen Coder
     rho: Annotated[float, Field(lt=0)]  # reward of an invalid module
     proposer_reward: Literal["frontier", "validity"]  # "validity" pays every valid module alike
+    near_copies: Literal["share", "forbid"]  # copies in a group share one reward, or all but the first are invalid
+    freeze_after_round: Whole  # the Proposer is not trained in later rounds; 0 trains it in all
     harvest: Count  # valid modules wanted for the Coder's prompts of the round
 
 
@@ -117,7 +119,7 @@ class CoderSection(_GroupRL):
     beta: Annotated[float, Field(ge=0, allow_inf_nan=False)]  # weight of speed in the reward (paper: 0.1)
     speed: Literal["plain", "capped", "log"]  # how the speedup S enters the reward
     advantage: Literal["group", "mean_only"]  # divide by the group's deviation, or only subtract its mean
-    stabilizers: list[Literal["prime_echo", "dynamic_retry", "mirror_pop"]]  # of MusaCoder; [] for none
+    stabilizers: list[Literal["ladder", "prime_echo", "dynamic_retry", "mirror_pop"]]  # of MusaCoder; [] for none
 
 
 class EvaluationSection(_Section):
