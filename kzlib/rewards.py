@@ -9,13 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kzlib.answers import extract
 from kzlib.evaluation import judge_answers
 from kzlib.frontier import frontier_reward
+from kzlib.identity import identity
 from kzlib.policy import Generation
 from kzlib.records import Answer, Backend, Candidate, Outcome, Task, Verdict, to_json
+from kzlib.validity import check_validity
+
+if TYPE_CHECKING:
+    from kzlib.verifier import Verifier
 
 # tasks, candidates, protocol -> one verdict a candidate, as they finish
 Judge = Callable[[list[Task], list[Candidate], str], Iterable[Verdict]]
@@ -83,6 +88,44 @@ def texts_of(completions: Sequence[Any]) -> list[str]:
 
 def finish_reasons(completion_ids: Sequence[Sequence[int]], end: int) -> list[str]:
     return ["stop" if len(ids) and ids[-1] == end else "length" for ids in completion_ids]
+
+
+class Judging:
+    """A `Judge` over a warm verifier, with one seed for the whole stage: equal code gets its verdict once.
+
+    What our machine failed on is not remembered.
+    """
+
+    def __init__(self, verifier: Verifier, seed: int, progress: Callable[[int, int], None] | None = None) -> None:
+        self.verifier, self.seed, self.progress = verifier, seed, progress
+        self.known: dict[tuple[str, str], Verdict] = {}
+        self.asked = 0
+
+    def __call__(self, tasks: list[Task], candidates: list[Candidate], protocol: str) -> Iterator[Verdict]:
+        self.asked += len(candidates)
+        new = [c for c in candidates if (c.id, protocol) not in self.known]
+        yield from (self.known[c.id, protocol] for c in candidates if (c.id, protocol) in self.known)
+        for done, verdict in enumerate(self.verifier.verify(tasks, new, protocol=protocol, seed=self.seed), 1):
+            if verdict.outcome is not Outcome.INFRA:
+                self.known[verdict.candidate_id, protocol] = verdict
+            if self.progress:
+                self.progress(done, len(new))
+            yield verdict
+
+
+def module_checks(verifier: Verifier, seed: int, near_copies: bool, known: Iterable[str] = ()) -> Check:
+    """A `Check` by the validity gates.
+
+    `near_copies=True` lets copies of earlier modules of the same call through: a group of answers to one API set is
+    compared with itself, and its copies then share one reward (P32).
+    """
+    pool = tuple(known)
+
+    def check(tasks: list[Task], requested: list[tuple[str, ...]]) -> list[ModuleCheck]:
+        found = check_validity(tasks, requested, verifier, pool, seed)
+        return [ModuleCheck(v.valid or (near_copies and v.gate == "near_copy"), v.gate, v.message) for v in found]
+
+    return check
 
 
 @dataclass
@@ -158,7 +201,7 @@ class ProposerReward:
         modules = [proposed(t.text, t.finish_reason, names) for t, names in zip(texts, sets, strict=True)]
         checks = self.checked(modules, sets)
         valid = [m for m, check in zip(modules, checks, strict=True) if m and check.valid]
-        solved = {attempts.task.id: attempts for attempts in self.attempts(valid)}
+        solved = self.attempts(valid)
         rewards, self.rows = [], []
         for text, module, check in zip(texts, modules, checks, strict=True):
             attempts = solved.get(module.id) if module and check.valid else None
@@ -176,9 +219,15 @@ class ProposerReward:
         nothing = ModuleCheck(False, "parse", "the answer holds no module")
         return [found[m.id, names] if m else nothing for m, names in zip(modules, requested, strict=True)]
 
-    def attempts(self, tasks: Sequence[Task]) -> Iterator[Attempts]:
+    def attempts(self, tasks: Sequence[Task]) -> dict[str, Attempts]:
+        """What the frozen Coder made of every module, by module id; near copies share the answers to the first."""
+        named = {task.id: identity(task.source) for task in tasks}
+        first = {named[task.id]: task for task in reversed(tasks)}
+        solved = {named[a.task.id]: a for a in self._solved(list(first.values()))}
+        return {task.id: solved[named[task.id]] for task in tasks}
+
+    def _solved(self, unique: Sequence[Task]) -> Iterator[Attempts]:
         """K answers of the frozen Coder to every module, judged together: verdicts come while others still build."""
-        unique = list({task.id: task for task in tasks}.values())
         if not unique:
             return
         written = self.solve(unique, self.k)
