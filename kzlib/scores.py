@@ -1,6 +1,6 @@
 """The table of scores and the file of attempts: what notebook 05 saves and every table, figure and comparison reads.
 
-`metrics/attempts.csv` holds one row an answer, `metrics/evaluation.csv` one row a score. Source: issue 8.
+`metrics/attempts.csv` holds one row an answer, `tables/evaluation.csv` one row a score. Source: issue 8.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def score(
     attempts: Iterable[Attempt], ks: Sequence[int], ps: Sequence[float], seed: int = 0, draws: int = 2000
 ) -> list[dict[str, Any]]:
-    """Every score of every (model, task set, level, backend, protocol, place): rows of `metrics/evaluation.csv`.
+    """Every score of every (model, task set, level, backend, protocol, place): rows of `tables/evaluation.csv`.
 
     Level 0 is all levels together. `metric` is "pass", "fast_<p>", "avg" (share of answers that pass), "tokens" (mean
     an answer) or "best_speedup" (geometric mean over tasks of the fastest correct of n).
@@ -134,13 +134,13 @@ def _attempt(row: dict[str, str]) -> Attempt:
 
 
 def write_table(run: Run, name: str, rows: Sequence[dict[str, Any]], caption: str) -> Path:
-    """Write `metrics/<name>.csv` and enter it in the manifest as a table of the report."""
+    """Write `tables/<name>.csv` and enter it in the manifest as a table of the report."""
     if not rows:
         raise ValueError(f"the table {name} has no rows: evaluate something first")
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows([{key: "" if value is None else value for key, value in row.items()} for row in rows])
-    path = run.write_text(f"metrics/{name}.csv", text.getvalue())
-    run.record(f"table.{name}", f"metrics/{name}.csv", kind="table", caption=caption, rows=len(rows))
+    path = run.write_text(f"tables/{name}.csv", text.getvalue())
+    run.record(f"table.{name}", f"tables/{name}.csv", kind="table", caption=caption, rows=len(rows))
     return path

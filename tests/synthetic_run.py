@@ -46,6 +46,7 @@ class Text:
 def make_run(
     root: Path, name: str = "synthetic", profile: str = "smoke", seed: int = 0, skill: float = 0.5, alpha: float = 0.5,
     protocols=("strict", "keck"), tasks: int = 12, where: str = "cpu-interpreter", kind: str = "modelled",
+    drawn: bool = True,
 ) -> Run:  # fmt: skip
     """A finished run with three models' worth of answers, step logs, stamps, figures and executed notebooks."""
     run = open_run(root, profile, name)
@@ -71,8 +72,9 @@ def make_run(
                 file.write(path.read_bytes())
     scores.write_attempts(run.path("metrics/attempts.csv"), attempts)
     _stamps(run)
-    _figures(run, attempts)
-    _notebook(run)
+    if drawn:
+        _figures(run, attempts)
+        _notebook(run)
     return run
 
 

@@ -25,7 +25,9 @@ QUANTITIES = {  # how a curve of figure 3 is named and drawn
 
 def training(frame: pd.DataFrame, smooth: int = 1) -> Figure:
     """Figure 3: left the Proposer's steps, right the Coder's. Solid: full process; lighter dotted: Proposer frozen."""
-    figure = Figure(figsize=(7.2, 3.3), layout="constrained")
+    legends = {role: _training_legend(frame[frame["role"] == role]) for role in ("proposer", "coder")}
+    rows = max(-(-len(handles) // 2) for handles in legends.values())
+    figure = Figure(figsize=(7.6, 2.6 + 0.2 * rows), layout="constrained")
     axes = figure.subplots(1, 2)
     for axis, role in zip(axes, ("proposer", "coder"), strict=True):
         part = frame[frame["role"] == role]
@@ -39,7 +41,8 @@ def training(frame: pd.DataFrame, smooth: int = 1) -> Figure:
         if part.empty:
             say_empty(axis, "not run")
         else:
-            axis.legend(handles=_training_legend(part), loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+            place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22)}
+            axis.legend(handles=legends[role], ncols=2, fontsize=7, columnspacing=1, **place)
     return figure
 
 
@@ -72,7 +75,7 @@ def _training_legend(part: pd.DataFrame) -> list[Line2D]:
 
 def _legend_line(quantity: str, backend: str, frozen: bool) -> Line2D:
     hue, marker, label = QUANTITIES[quantity]
-    words = [label, *([backend] if backend else []), *(["Proposer frozen"] if frozen else [])]
+    words = [label, *([backend] if backend else []), *(["frozen"] if frozen else [])]
     dash: Any = DASHES[2] if frozen else DASHES[1] if backend == "cuda" else "-"
     return Line2D(
         [],
