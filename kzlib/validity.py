@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kzlib.apis.resolve import ENTRY, INPUT_FUNCTIONS, resolve
+from kzlib.apis.resolve import ENTRY, INPUT_FUNCTIONS, random_calls, resolve
 from kzlib.dataflow import graph_of
 from kzlib.identity import identity
 from kzlib.records import Task
@@ -82,7 +82,7 @@ def _after_text(task: Task, check: Any, seen: set[str]) -> Validity:
 
 
 def check_text(task: Task, requested: Sequence[str] | None) -> Validity:
-    """The gates that need no run: interface, exact API set, every input read.
+    """The gates that need no run: interface, exact API set, no random numbers in forward, every input read.
 
     >>> check_text(Task("class Model: pass"), None)
     Validity(task_id='...', valid=False, gate='interface', message='the module has no function get_inputs')
@@ -93,6 +93,9 @@ def check_text(task: Task, requested: Sequence[str] | None) -> Validity:
     message = _api_set(task.source, requested)
     if message:
         return Validity(task.id, False, "api_set", message)
+    noise = random_calls(task.source)
+    if noise:
+        return Validity(task.id, False, "deterministic", f"forward draws random numbers ({', '.join(noise)})")
     try:
         unused = graph_of(task.source).unused_inputs()
     except (ValueError, RecursionError) as error:

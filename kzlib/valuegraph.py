@@ -8,6 +8,12 @@ from dataclasses import dataclass, field
 
 Node = int
 
+# Reading these of a tensor does not read its values.
+METADATA = frozenset({
+    "attribute shape", "attribute dtype", "attribute device", "attribute ndim", "method size", "method dim",
+    "method numel", "method stride", "method new_zeros", "method new_ones", "method new_full", "method new_empty",
+})  # fmt: skip
+
 
 @dataclass(slots=True)
 class ValueGraph:
@@ -46,15 +52,16 @@ class ValueGraph:
         """Equal for modules whose outputs are equal nodes, in the same order."""
         return hashlib.sha256("\0".join(self.digests[o] for o in self.outputs).encode()).hexdigest()[:24]
 
-    def reached(self) -> set[Node]:
-        """Nodes that the outputs need."""
+    def reached(self, values_only: bool = False) -> set[Node]:
+        """Nodes that the outputs need; `values_only` leaves out what is only asked for its shape or type."""
         found: set[Node] = set()
         waiting = list(self.outputs)
         while waiting:
             node = waiting.pop()
             if node not in found:
                 found.add(node)
-                waiting += self.nodes[node][1]
+                label, operands = self.nodes[node]
+                waiting += () if values_only and label in METADATA else operands
         return found
 
     def operators(self) -> Counter[str]:
@@ -63,5 +70,5 @@ class ValueGraph:
 
     def unused_inputs(self) -> list[str]:
         """Required parameters of `forward` that no output reads."""
-        used = {self.label(node) for node in self.reached()}
+        used = {self.label(node) for node in self.reached(values_only=True)}
         return [name for i, name in enumerate(self.parameters) if f"input {i}" not in used]

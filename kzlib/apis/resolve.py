@@ -13,6 +13,19 @@ from kzlib.apis.references import references
 
 ENTRY = "Model"
 INPUT_FUNCTIONS = ("get_inputs", "get_init_inputs")
+RANDOM = frozenset(
+    f"torch.{name}"
+    for name in (
+        "rand",
+        "randn",
+        "randint",
+        "randperm",
+        "manual_seed",
+        "Tensor.uniform_",
+        "Tensor.normal_",
+        "Generator",
+    )
+)
 # What stands beside a class in a file and is not part of the computation.
 _NOT_FOLLOWED = (ast.Import, ast.ImportFrom)
 
@@ -55,6 +68,24 @@ def resolve(source: str, entry: str = ENTRY) -> Resolution:
         for kind, name, _ in references(node, imports, local):
             names[kind].add(name)
     return Resolution(*(tuple(sorted(names[kind])) for kind in ("api", "helper", "unknown")))
+
+
+def random_calls(source: str, entry: str = ENTRY) -> tuple[str, ...]:
+    """Random number makers that the entry class needs outside constructors, where they only set parameters.
+
+    >>> random_calls("import torch\\nclass Model:\\n    def forward(self, x): return x + torch.rand(3)")
+    ('torch.rand',)
+    """
+    tree = ast.parse(source)
+    imports = Imports(tree)
+    defined = _definitions(tree)
+    parts: list[ast.AST] = []
+    for stmt in _reachable(tree, defined, entry):
+        if isinstance(stmt, ast.ClassDef):
+            parts += [s for s in stmt.body if not (isinstance(s, ast.FunctionDef) and s.name == "__init__")]
+        elif isinstance(stmt, ast.FunctionDef):
+            parts.append(stmt)
+    return tuple(sorted({name for part in parts for _, name, _ in references(part, imports) if name in RANDOM}))
 
 
 def _definitions(tree: ast.Module) -> dict[str, list[ast.stmt]]:
