@@ -176,14 +176,16 @@ class GroupTrainer(GRPOTrainer):
         step_log: StepLog | None = None,
         rollout_log: StepLog | None = None,
         rows: Callable[[], list[dict[str, Any]]] = list,
+        summary: Callable[[list[dict[str, Any]]], dict[str, Any]] = lambda rows: {},
         on_step: Callable[[dict[str, Any]], None] | None = None,
         max_unjudged: float = 0.5,
         **kwargs: Any,
     ) -> None:
-        """`rows()` gives this process's facts about the answers just scored, in order, for the rollout log."""
+        """`rows()`: this process's facts about the answers just scored; `summary`: a step's values from all rows."""
         super().__init__(*args, **kwargs)
         self.max_unjudged = max_unjudged
-        self._step_log, self._rollout_log, self._rows, self._on_step = step_log, rollout_log, rows, on_step
+        self._step_log, self._rollout_log, self._on_step = step_log, rollout_log, on_step
+        self._rows, self._summary = rows, summary
         self._facts: dict[str, Any] = {}
         self._scored: tuple[Tensor, Tensor] = (torch.empty(0), torch.empty(0))
         for log in (step_log, rollout_log):
@@ -232,6 +234,7 @@ class GroupTrainer(GRPOTrainer):
         rows = gather_object(rows)
         names = [row["outcome"] for row in rows if "outcome" in row]
         self._facts["outcomes"] = {name: names.count(name) for name in sorted(set(names))}
+        self._facts |= self._summary(rows)
         if self.accelerator.is_main_process and self._rollout_log and self.model.training:
             self._rollout_log.append(*rows)
         return out

@@ -21,7 +21,7 @@ from kzlib import policy, stabilizers
 from kzlib.ca_grpo import CAGRPO, CAGRPOTrainer, GroupTrainer
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
 from kzlib.records import Answer, Backend, Task, Verdict, from_json
-from kzlib.rewards import CoderReward, ProposerReward, Solve
+from kzlib.rewards import CoderReward, ProposerReward, Solve, coder_summary, proposer_summary
 from kzlib.seeds import child_seed
 from kzlib.training import StepLog, device_arguments, newest_checkpoint, read_steps
 
@@ -126,7 +126,7 @@ def proposer_phase(
     """Train the Proposer in place by group-relative advantages of the frontier reward; returns the step log's rows."""
     sets = draw(api_sets, settings.steps * settings.prompts_per_step, child_seed(settings.seed, "sets"))
     rows = [{"prompt": as_model_input(proposer_prompt(s, style), tokenizer, style), "apis": list(s)} for s in sets]
-    plan = Plan(GroupTrainer, [reward.reward], reward.last_rows)
+    plan = Plan(GroupTrainer, [reward.reward], reward.last_rows, proposer_summary)
     return _train(plan, proposer, tokenizer, rows, settings, folder, on_step)
 
 
@@ -168,6 +168,7 @@ class Plan:
     trainer: type[GroupTrainer]
     rewards: list[Any]
     facts: Callable[[], list[dict[str, Any]]]
+    summary: Callable[[list[dict[str, Any]]], dict[str, Any]]
     extra: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     prepare: Callable[[Any], None] = lambda trainer: None
@@ -195,7 +196,7 @@ def stabilized(
         bases.insert(0, stabilizers.DynamicRetry)
         plan["prepare"] = lambda trainer: vars(trainer).update(retry=buffer, style=style)
     kind = bases[0] if len(bases) == 1 else type("StabilizedTrainer", tuple(bases), {})
-    return Plan(kind, facts=reward.last_rows, **plan)
+    return Plan(kind, facts=reward.last_rows, summary=coder_summary, **plan)
 
 
 def _train(
@@ -216,6 +217,7 @@ def _train(
         step_log=steps,
         rollout_log=rollouts,
         rows=plan.facts,
+        summary=plan.summary,
         on_step=on_step,
         **plan.extra,
     )

@@ -16,7 +16,7 @@ from kzlib.evaluation import judge_answers
 from kzlib.frontier import frontier_reward
 from kzlib.identity import identity
 from kzlib.policy import Generation
-from kzlib.records import Answer, Backend, Candidate, Outcome, Task, Verdict, to_json
+from kzlib.records import NOT_JUDGED, Answer, Backend, Candidate, Outcome, Task, Verdict, to_json
 from kzlib.validity import check_validity
 
 if TYPE_CHECKING:
@@ -254,6 +254,39 @@ class ProposerReward:
 
     def last_rows(self) -> list[dict[str, Any]]:
         return self.rows
+
+
+def coder_summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """pass@1 and fast_1@1 of a step's judged answers, by backend; a backend without judged answers has no value.
+
+    >>> row = {"answer": {"backend": "triton"}, "outcome": "pass", "speedup": 1.5}
+    >>> coder_summary([row, {**row, "outcome": "wrong", "speedup": 0.0}])
+    {'pass@1/triton': 0.5, 'fast_1@1/triton': 0.5}
+    """
+    out: dict[str, float] = {}
+    for backend in sorted({row["answer"]["backend"] for row in rows}):
+        mine = [r for r in rows if r["answer"]["backend"] == backend and r["outcome"] not in NOT_JUDGED]
+        if mine:
+            passed = [r for r in mine if r["outcome"] == Outcome.PASS]
+            out[f"pass@1/{backend}"] = len(passed) / len(mine)
+            out[f"fast_1@1/{backend}"] = sum(r["speedup"] > 1 for r in passed) / len(mine)
+    return out
+
+
+def proposer_summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Validity, the Coder's mean p on valid modules, mean reward, and how many of the valid modules differ (P32)."""
+    judged = [row for row in rows if row["valid"] is not None]
+    valid = [row for row in judged if row["valid"]]
+    known = [row["p"] for row in valid if row["p"] is not None]
+    rewards = [row["reward"] for row in rows if row["reward"] is not None and not math.isnan(row["reward"])]
+    out = {"validity": len(valid) / len(judged)} if judged else {}
+    if known:
+        out["coder_accuracy"] = sum(known) / len(known)
+    if rewards:
+        out["frontier_reward"] = sum(rewards) / len(rewards)
+    if valid:
+        out["unique"] = len({identity(row["task"]["source"]) for row in valid}) / len(valid)
+    return out
 
 
 def proposed(text: str, finish_reason: str, apis: tuple[str, ...], origin: str = "proposer") -> Task | None:

@@ -66,7 +66,9 @@ def test_steps_are_logged_with_everything_a_reader_asks_for(whole: tuple[Path, s
         assert sum(row["outcomes"].values()) == row["answers"] == 8
         shares = [row[f"groups/{k}"] for k in ("all_fail", "all_pass", "gate_open", "unjudged", "accuracy")]
         assert all(0 <= x <= 1 for x in shares)
-        assert {"grad_norm", "cut_off", "tokens", "reward/correct", "reward/speed", "entropy"} <= set(row)
+        assert {"grad_norm", "cut_off", "tokens", "reward/correct", "reward/speed", "entropy", "pass@1/triton"} <= set(
+            row
+        )
         assert all(row[f"seconds/{k}"] >= 0 for k in ("generate", "verify", "train"))
     assert any(row["grad_norm"] > 0 for row in rows)
 
@@ -177,6 +179,7 @@ def test_proposer_phase_pays_the_frontier_and_leaves_the_coder_alone(tmp_path: P
     rows = proposer_phase(proposer, tokenizer, SETS, scored, replace(SETTINGS, steps=2), tmp_path)
     assert policy.fingerprint(coder) == before
     assert len(rows) == 2
+    assert all(0 <= row["validity"] <= 1 and -1 <= row["frontier_reward"] <= 1 for row in rows)
     for row in read_steps(tmp_path / "rollouts.jsonl"):
         if row["valid"]:
             assert row["reward"] == pytest.approx(1 - 2 * abs(row["p"] - 0.5)) if row["p"] is not None else True
