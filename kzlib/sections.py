@@ -35,6 +35,7 @@ class SamplingSection(_Section):
     api_sets: Count  # API lists drawn (paper: 4,000)
     set_sizes: Annotated[list[Count], Field(min_length=1)]  # APIs in a list, in equal shares (paper: 2 and 3)
     sampler: Literal["cooccurrence", "uniform", "frontier"]  # how lists are drawn
+    operator_classes: list[str]  # of the catalogue, the only ones drawn from; [] takes all 442 APIs
     proposer_prompts: Count  # of these, lists kept as the Proposer's training prompts (paper: 400)
 
 
