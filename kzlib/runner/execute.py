@@ -26,22 +26,23 @@ def main() -> int:
     processes.adopt_orphans()
     signal.signal(signal.SIGTERM, _terminated)
     processes.die_with_parent(signal.SIGTERM, spec["parent"])
-    state: dict[str, Any] = {"cell": None, "cells_started": 0, "kernel_pid": None}
+    state: dict[str, Any] = {"cell": None, "source": "", "cells_started": 0, "kernel_pid": None}
     signal.signal(signal.SIGINT, lambda *_: _interrupt_kernel(state))
     error: BaseException | None = None
     try:
         _execute(spec, state)
-    except Exception as caught:  # noqa: BLE001  every way of failing is reported, none is success
+    except (Exception, SystemExit) as caught:  # noqa: BLE001  every way of failing is reported, none is success
         error = caught
     finally:
         processes.end(processes.descendants(os.getpid()))
     report = {
         "ok": error is None,
-        "cell": state["cell"],
+        "cell": getattr(error, "cell_index", state["cell"]),
+        "source": getattr(error, "source", state["source"]),
         "started": state["cells_started"] > 0,
         "error": type(error).__name__ if error else "",
         "ename": getattr(error, "ename", ""),
-        "message": str(getattr(error, "evalue", "") or error or ""),
+        "message": str(getattr(error, "evalue", error) if error else ""),
     }
     os.write(spec["report"], json.dumps(report).encode() + b"\n")
     return 0 if error is None else 1
@@ -63,7 +64,7 @@ def _execute(spec: dict[str, Any], state: dict[str, Any]) -> None:
             self.printed: dict[int, int] = {}
 
         async def async_execute_cell(self, cell: Any, cell_index: int, *args: Any, **kwargs: Any) -> Any:
-            state["cell"] = cell_index
+            state["cell"], state["source"] = cell_index, cell.source
             state["cells_started"] += 1
             state["kernel_pid"] = getattr(self.km.provisioner, "pid", None)
             if cell.cell_type == "code" and cell.source.strip():
@@ -92,6 +93,7 @@ def _execute(spec: dict[str, Any], state: dict[str, Any]) -> None:
             manager = AsyncKernelManager(kernel_name=kernel_name)
             if len(tempfile.gettempdir()) < 60:  # a socket's path is at most 107 characters
                 manager.transport = "ipc"  # no port to clash over (nteract/papermill#511)
+            manager.connection_file = str(Path(os.environ["JUPYTER_RUNTIME_DIR"]) / "kernel.json")
             client = Client(
                 nb_man, km=manager, startup_timeout=KERNEL_STARTS_WITHIN, kernel_name=kernel_name, iopub_timeout=60
             )

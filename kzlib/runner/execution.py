@@ -6,17 +6,18 @@ import contextlib
 import datetime
 import json
 import shutil
+import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kzlib.environment import environment
+from kzlib.environment import ROOT, environment
 from kzlib.runner import accept, notebooks, stamps
 from kzlib.runner.stamps import Context
 from kzlib.runner.supervise import Ended, Job, supervise
-from kzlib.stages import Stage, stages
+from kzlib.stages import Stage
 from kzlib.workspace import Run, size, write_atomic
 
 DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
@@ -32,15 +33,14 @@ class StageFailedError(RuntimeError):
 class Execution:
     """One stage being run: from its lock-held start to the stamp, or to the failure record."""
 
-    run_folder: Run
     stage: Stage
     context: Context
     say: Callable[[str], None]
     stop: Callable[[], int]
 
-    def run(self, every: Sequence[Stage]) -> float:
+    def run(self) -> float:
         """Execute, judge, publish; returns the seconds it took."""
-        self._check_inputs(every)
+        self._check_inputs()
         parts = stamps.key_parts(self.stage, self.context)
         key = stamps.key_of(parts)
         self._clear_resume(key)
@@ -59,11 +59,15 @@ class Execution:
         return ended.seconds
 
     @property
+    def _run(self) -> Run:
+        return self.context.run
+
+    @property
     def _scratch(self) -> Path:
-        return self.run_folder.path(f"notebooks/.{self.stage.name}.running.ipynb")
+        return self._run.path(f"notebooks/.{self.stage.name}.running.ipynb")
 
     def _execute(self, parts: dict[str, Any], key: str) -> tuple[Ended, str]:
-        run, run_id = self.run_folder, uuid.uuid4().hex
+        run, run_id = self._run, uuid.uuid4().hex
         values = {**parts["parameters"]}
         declared = notebooks.check_names(notebooks.load(self._source), self.stage)
         if "run_name" in declared:
@@ -90,17 +94,17 @@ class Execution:
     def _source(self) -> Path:
         return self.context.notebooks / f"{self.stage.notebook}.ipynb"
 
-    def _check_inputs(self, every: Sequence[Stage]) -> None:
-        for path in stamps.input_paths(self.stage, self.run_folder.root):
-            problem = accept.artefact_problem(self.run_folder.root / path)
+    def _check_inputs(self) -> None:
+        for path in stamps.input_paths(self.stage, self._run.root):
+            problem = accept.artefact_problem(self._run.root / path)
             if problem:
-                maker = next((s.name for s in every if path in s.outputs), None)
+                maker = next((s.name for s in self.context.every if path in s.outputs), None)
                 remedy = f"run {maker} first ({self._command(f'--from {maker}')})" if maker else "delete it"
                 raise StageFailedError(f"{self.stage.name} cannot start: its input {path} {problem}; {remedy}")
 
     def _clear_resume(self, key: str) -> None:
         """Checkpoints of another key must not be continued from: they would mix two settings."""
-        for old in (self.run_folder.root / "stages" / self.stage.name / "resume").glob("*"):
+        for old in (self._run.root / "stages" / self.stage.name / "resume").glob("*"):
             if old.name != key[:12]:
                 shutil.rmtree(old)
 
@@ -118,11 +122,11 @@ class Execution:
         executed = stamps.read_json(self._scratch)
         if executed is None:
             return "its executed copy cannot be read"
-        found = accept.problems(executed, self.stage, self.run_folder.root, run_id)
+        found = accept.problems(executed, self.stage, self._run.root, run_id)
         return next(iter(found), "")
 
     def _last_line(self) -> str:
-        lines = self.run_folder.path(f"logs/{self.stage.name}.log").read_text(errors="replace").strip().splitlines()
+        lines = self._run.path(f"logs/{self.stage.name}.log").read_text(errors="replace").strip().splitlines()
         return f" ({lines[-1][:200]})" if len(lines) > 1 else ""
 
     def _fail(self, cause: str, ended: Ended, key: str) -> None:
@@ -137,7 +141,7 @@ class Execution:
             self._write(
                 "failed.json", {"cause": sentence, "time": _now(), "key": key, "seconds": round(ended.seconds, 1)}
             )
-            (self.run_folder.root / "stages" / self.stage.name / "running.json").unlink(missing_ok=True)
+            (self._run.root / "stages" / self.stage.name / "running.json").unlink(missing_ok=True)
         except OSError as unwritten:
             kept += f" (the failure could not be recorded: {unwritten.strerror})"
         message = f"{self.stage.name} failed: {sentence}. What was finished is kept; to go on type: {self._command()}"
@@ -146,15 +150,14 @@ class Execution:
         raise error
 
     def _publish(self, parts: dict[str, Any], key: str, run_id: str, started: str) -> None:
-        run, name = self.run_folder, self.stage.name
+        run, name = self._run, self.stage.name
         copy = json.loads(self._scratch.read_text(encoding="utf-8"))
-        run.write_text(
-            f"notebooks/{name}.ipynb", json.dumps(sanitised(copy, name), indent=1, ensure_ascii=False) + "\n"
-        )
+        text = json.dumps(sanitised(copy, name), indent=1, ensure_ascii=False) + "\n"
+        run.write_text(f"notebooks/{name}.ipynb", without_paths(text, run.root.parent.parent))
         self._scratch.unlink()
         recorded = [e["path"] for e in run.manifest()["entries"].values() if e.get("stage") == name]
         outputs = sorted({*self.stage.outputs, *recorded, f"notebooks/{name}.ipynb"})
-        after = Context(run.root, self.context.params, self.context.notebooks)
+        after = self.context.again()
         stamp = {
             "stage": name, "key": key, "parts": parts, "run_id": run_id, "started": started, "ended": _now(),
             "outputs": {path: after.digests.of(path) for path in outputs},
@@ -172,21 +175,19 @@ class Execution:
     def _parents(self, inputs: dict[str, Any]) -> dict[str, str]:
         """{stage: key} of the stages that made the inputs."""
         found = {}
-        for stage in stages(self.context.params.run.rounds):
+        for stage in self.context.every:
             if any(path in inputs for path in stage.outputs):
-                stamp = stamps.read_json(self.run_folder.root / "stages" / stage.name / "stamp.json")
+                stamp = stamps.read_json(self._run.root / "stages" / stage.name / "stamp.json")
                 if stamp:
                     found[stage.name] = stamp["key"]
         return found
 
     def _write(self, name: str, value: dict[str, Any]) -> None:
-        path = self.run_folder.path(f"stages/{self.stage.name}/{name}")
+        path = self._run.path(f"stages/{self.stage.name}/{name}")
         write_atomic(path, json.dumps(value, indent=1).encode())
 
     def _command(self, more: str = "") -> str:
-        return " ".join(
-            filter(None, ["kz run --profile", self.run_folder.profile, "--run", self.run_folder.name, more])
-        )
+        return " ".join(filter(None, ["kz run --profile", self._run.profile, "--run", self._run.name, more]))
 
 
 def sanitised(executed: dict[str, Any], name: str) -> dict[str, Any]:
@@ -197,13 +198,29 @@ def sanitised(executed: dict[str, Any], name: str) -> dict[str, Any]:
     return executed
 
 
+def without_paths(text: str, outputs: Path) -> str:
+    """A text in which this machine's folders have neutral names.
+
+    >>> without_paths("/data/x/smoke/r1/a.json", Path("/data/x"))
+    'outputs/smoke/r1/a.json'
+    """
+    neutral = {str(outputs): "outputs", str(ROOT): ".", sys.prefix: "env", sys.base_prefix: "python"}
+    if len(Path.home().parts) > 2:  # "/root" and "/" are everywhere
+        neutral[str(Path.home())] = "~"
+    for folder in sorted(neutral, key=len, reverse=True):
+        text = text.replace(f"{folder}/", f"{neutral[folder]}/")
+    return text
+
+
 def _reported(report: dict[str, Any]) -> str:
-    where = f"cell {report['cell']}" if report["started"] else "before its first cell"
+    where = f"cell {report['cell']} ({_line(report['source'])[:60]})" if report["started"] else "before its first cell"
     message = _line(report["message"])
     if report["error"] == "DeadKernelError":
         return f"the kernel died in {where}; likely for lack of memory: close other programs or use a smaller profile"
     if report["error"] == "PapermillExecutionError":
-        return f"{where} raised {report['ename']}{': ' + message if message else ''}"
+        hidden = report["ename"] == "CellExecutionError"  # an exception hook swallowed the real one
+        what = "failed without showing its error" if hidden else f"raised {report['ename']}"
+        return f"{where} {what}{': ' + message if message else ''}"
     return f"{report['error']} in {where}{': ' + message if message else ''}"
 
 

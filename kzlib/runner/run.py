@@ -15,8 +15,8 @@ from kzlib.progress import duration
 from kzlib.runner import notebooks, processes, stamps
 from kzlib.runner.execution import Execution, StageFailedError
 from kzlib.runner.lock import run_lock
-from kzlib.runner.stamps import NOTEBOOKS, Context, State
-from kzlib.stages import Stage, stages
+from kzlib.runner.stamps import Context, State
+from kzlib.stages import Stage
 from kzlib.workspace import Run, latest_run, new_run_name, open_run
 
 RUNNER_READS = ("deadline_minutes", "rounds", "seed", "device", "backends")  # settings some notebooks may leave alone
@@ -76,28 +76,26 @@ def look_at(output_root: str, params: Params, run_name: str) -> Run:
     return Run(base / name, params.profile, name)
 
 
-def status(run: Run, params: Params, folder: Path = NOTEBOOKS) -> list[tuple[Stage, State]]:
+def status(context: Context) -> list[tuple[Stage, State]]:
     """Every stage of a run with where it stands."""
-    context = Context(run.root, params, folder)
     states = []
-    for stage in stages(params.run.rounds):
+    for stage in context.every:
         try:
             states.append((stage, stamps.state_of(stage, context)))
         except notebooks.NotebookError as error:
             states.append((stage, State("failed", (str(error),))))
-    if run.root.is_dir():
+    if context.root.is_dir():
         with contextlib.suppress(OSError):  # a run that can only be read can still be looked at
             context.digests.save()
     return states
 
 
-def plan(run: Run, params: Params, selection: Selection, folder: Path = NOTEBOOKS) -> Iterator[tuple[Stage, str]]:
+def plan(context: Context, selection: Selection) -> Iterator[tuple[Stage, str]]:
     """What `kz run` would do, stage by stage, without doing it: "run, ...", "skip" or "run if X changes"."""
     remade: set[str] = set()
-    context = Context(run.root, params, folder)
-    for stage in selection.of(stages(params.run.rounds)):
+    for stage in selection.of(context.every):
         state = stamps.state_of(stage, context)
-        touched = [i for i in stamps.input_paths(stage, run.root) if i in remade] + [
+        touched = [i for i in stamps.input_paths(stage, context.root) if i in remade] + [
             p for p in stage.inputs if "*" in p and any(Path(m).match(p) for m in remade)
         ]
         if selection.force or state.word != "fresh":
@@ -110,33 +108,26 @@ def plan(run: Run, params: Params, selection: Selection, folder: Path = NOTEBOOK
             yield stage, "skip (fresh)"
 
 
-def run_profile(
-    run: Run,
-    params: Params,
-    selection: Selection,
-    say: Callable[[str], None] = print,
-    folder: Path = NOTEBOOKS,
-) -> int:
+def run_profile(context: Context, selection: Selection, say: Callable[[str], None] = print) -> int:
     """Run what is selected and not fresh, in order; returns how many notebooks were executed.
 
     Raises StageFailedError at the first stage that does not end well, RunIsBusyError when another runner has the run,
     and NotebookError before anything starts when a notebook and the profile do not fit together.
     """
-    every = stages(params.run.rounds)
-    selected = selection.of(every)
-    with run_lock(run.root), _signals() as stop:
-        _end_leftovers(run, say)
-        check_all(selected, params, folder)
-        run.write_json("params.json", params.model_dump())
+    selected = selection.of(context.every)
+    with run_lock(context.root), _signals() as stop:
+        _end_leftovers(context.run, say)
+        check_all(selected, context)
+        context.run.write_json("params.json", context.params.model_dump())
         executed = 0
         for number, stage in enumerate(selected, 1):
-            context = Context(run.root, params, folder)
-            state = stamps.state_of(stage, context)
-            context.digests.save()
+            now = context.again()
+            state = stamps.state_of(stage, now)
+            now.digests.save()
             if state.word == "fresh" and not selection.force:
                 continue
             say(f"[{number}/{len(selected)}] {stage.name}: {'forced' if selection.force else state}")
-            seconds = Execution(run, stage, context, say, stop).run(every)
+            seconds = Execution(stage, now, say, stop).run()
             say(f"[{number}/{len(selected)}] {stage.name}: done in {duration(seconds)}")
             executed += 1
             if stop():
@@ -144,14 +135,13 @@ def run_profile(
     return executed
 
 
-def check_all(selected: Sequence[Stage], params: Params, folder: Path) -> None:
+def check_all(selected: Sequence[Stage], context: Context) -> None:
     """Refuse, before any kernel starts, a notebook that declares unknown names or a setting that nobody reads."""
     declared = []
     for stage in selected:
-        notebook = notebooks.load(folder / f"{stage.notebook}.ipynb")
+        notebook = notebooks.load(context.notebooks / f"{stage.notebook}.ipynb")
         declared.append((stage, list(notebooks.check_names(notebook, stage))))
-    everyone = {stage.notebook for stage in stages(1)}
-    if {stage.notebook for stage, _ in declared} == everyone:
+    if {stage.notebook for stage in selected} == {stage.notebook for stage in context.every}:
         notebooks.check_unused(declared, RUNNER_READS)
 
 

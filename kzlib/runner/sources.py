@@ -50,10 +50,14 @@ def _references_cached(path: Path, package: Path, _mtime: int) -> tuple[Path, ..
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = list(_imported(tree, package, path))
     words = _words(tree)
-    if path.parent != package:  # a subpackage's own data are few, so all of them count
+    inside = path.parent != package
+    if inside:  # a subpackage's own data are few, so all of them count
         found.extend(_data_files(path.parent))
     for neighbour in path.parent.iterdir():
-        if neighbour.name in words or neighbour.stem in words:
+        module = neighbour.suffix == ".py" or (neighbour / "__init__.py").exists()
+        if (neighbour.name in words and not (module and neighbour.is_dir())) or (
+            neighbour.stem in words and (inside or not module)
+        ):
             found.extend(_named(neighbour))
     for word in words:
         if word.startswith(f"{package.name}."):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,8 +14,8 @@ from kzlib.params import Params
 from kzlib.runner import notebooks
 from kzlib.runner.lock import holder_of
 from kzlib.runner.sources import library_digests
-from kzlib.stages import Stage
-from kzlib.workspace import digest, write_atomic
+from kzlib.stages import Stage, stages
+from kzlib.workspace import Run, digest, write_atomic
 
 SCHEMA = 1
 NOTEBOOKS = ROOT / "notebooks"
@@ -72,15 +72,29 @@ class Digests:
 
 @dataclass(frozen=True)
 class Context:
-    """What a stage's key is made from, besides the stage: the run's folder, the profile, where the notebooks are."""
+    """A run, its profile, its stages in order, and the folder that their notebooks are in."""
 
-    root: Path
+    run: Run
     params: Params
+    every: tuple[Stage, ...]
     notebooks: Path = NOTEBOOKS
     digests: Digests = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "digests", Digests(self.root))
+        object.__setattr__(self, "digests", Digests(self.run.root))
+
+    @classmethod
+    def of(cls, run: Run, params: Params) -> Context:
+        """The suite's own stages, for the profile's number of rounds."""
+        return cls(run, params, stages(params.run.rounds))
+
+    @property
+    def root(self) -> Path:
+        return self.run.root
+
+    def again(self) -> Context:
+        """The same with fresh digests: files have changed."""
+        return replace(self)
 
 
 def key_parts(stage: Stage, context: Context) -> dict[str, Any]:
