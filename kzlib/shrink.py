@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kzlib.records import Task, content_id
-from kzlib.sizes import numbers_of, rewritten
+from kzlib.sizes import Number, numbers_of, rewritten
 from kzlib.verifier import wire
 from kzlib.verifier.pool import ForkServer, ServerConfig
 
 CAPS = (32, 64, 128, 256)
 LEADING_CAP = 8
+TINY = 2
 SECONDS = 15.0
 
 
@@ -57,56 +58,75 @@ def shrink_with(task: Task, server: ForkServer, seconds: float = SECONDS) -> Shr
     first_run: Shrunk | None = None
     message = "no size was tried"
     slow_cap = 0
-    for cap, odd, source in plans(task.source):
-        if slow_cap and cap > slow_cap:
-            break
-        reply = _trial(server, source, "cpu", seconds)
+    for plan in plans(task.source):
+        if slow_cap and (plan.cap > slow_cap or not plan.tiny):
+            continue
+        reply = _trial(server, plan.source, "cpu", seconds)
         message = reply["message"]
         if message == _SLOW:
-            slow_cap = cap
+            slow_cap = plan.cap
         if not reply["runs"]:
             continue
         same = not ranks or ranks == reply["ranks"]
-        small = replace(task, source=source, id=content_id("task", source), origin=f"{task.origin}@shrunk")
+        small = replace(task, source=plan.source, id=content_id("task", plan.source), origin=f"{task.origin}@shrunk")
         if reply["sound"] and same:
-            return Shrunk(small, True, True, odd, cap)
-        first_run = first_run or Shrunk(small, True, False, odd, cap, message or "an output has another rank")
+            return Shrunk(small, True, True, plan.odd, plan.cap)
+        first_run = first_run or Shrunk(small, True, False, plan.odd, plan.cap, message or "an output has another rank")
     return first_run or Shrunk(task, False, False, False, 0, message)
 
 
 _SLOW = "it ran out of time"
 
 
-def plans(source: str) -> Iterator[tuple[int, bool, str]]:
-    """(cap, odd somewhere, text) in the order to try; texts that repeat are left out.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One size to try: `odd` if some size is odd, `tiny` if inputs' first sizes are cut by name, against other equals."""
+
+    cap: int
+    odd: bool
+    tiny: bool
+    source: str
+
+
+def plans(source: str) -> Iterator[Plan]:
+    """Plans in the order to try; texts that repeat are left out.
 
     >>> next(plans("N = 4096\\ndef get_inputs(): return [torch.rand(128, N)]"))
-    (32, True, 'N = 31\\ndef get_inputs(): return [torch.rand(7, N)]')
+    Plan(cap=32, odd=True, tiny=False, source='N = 31\\ndef get_inputs(): return [torch.rand(7, N)]')
     """
     numbers = numbers_of(source)
-    seen: set[str] = set()
     leading = {n.value for n in numbers if n.leading} - {n.value for n in numbers if not n.leading}
     trailing = sorted({n.value for n in numbers if n.trailing} - leading, reverse=True)
+    seen: set[str] = set()
     for cap in CAPS:
-        for small in (leading, set()) if leading else (set(),):
-            for odd in [*[{v} | small for v in trailing], *([small] if small else []), set()]:
-                values = {n.value: _smaller(n.value, cap, n.value in small, n.value in odd) for n in numbers}
-                text = rewritten(source, numbers, values)
-                if text not in seen:
-                    seen.add(text)
-                    changed = any(values[v] % 2 and not v % 2 for v in values)
-                    yield cap, changed or any(n.value > 1 and n.value % 2 for n in numbers if n.trailing), text
+        choices = [
+            (small, odd, False) for small in dict.fromkeys([frozenset(leading), frozenset()]) for odd in trailing
+        ]
+        choices += [(frozenset(leading), None, False), (frozenset(), None, False)]
+        choices += [(frozenset(), odd, True) for odd in [*trailing, None]]
+        for small, odd, tiny in choices:
+            values = [_smaller(n, cap, small, odd, tiny) for n in numbers]
+            text = rewritten(source, numbers, values)
+            if text not in seen:
+                seen.add(text)
+                yield Plan(cap, _is_odd(numbers, values), tiny, text)
 
 
-def _smaller(value: int, cap: int, leading: bool, odd: bool) -> int:
-    """A value halved until it fits, then one less if it must be odd; 1 and what fits stay."""
-    limit = LEADING_CAP if leading else cap
-    small = value
-    while small > limit:
-        small //= 2
-    if odd and small > 2 and small % 2 == 0:
-        small -= 1
-    return small
+def _is_odd(numbers: list[Number], values: list[int]) -> bool:
+    """Some number became odd, or an input's last size is odd."""
+    return any(v > 1 and v % 2 and (n.trailing or n.value % 2 == 0) for n, v in zip(numbers, values, strict=True))
+
+
+def _smaller(number: Number, cap: int, small: frozenset[int], odd: int | None, tiny: bool) -> int:
+    """A value halved until it fits; one less where it must be odd, and for first sizes that may differ from the rest."""
+    first = number.value in small
+    limit = TINY if tiny and number.leading else LEADING_CAP if first else cap
+    value = number.value
+    while value > limit:
+        value //= 2
+    if (first or number.value == odd) and value > 2 and value % 2 == 0:
+        value -= 1
+    return value
 
 
 def _trial(server: ForkServer, source: str, device: str, seconds: float) -> dict[str, Any]:

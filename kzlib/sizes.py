@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kzlib.apis.resolve import INPUT_FUNCTIONS
@@ -46,11 +46,10 @@ def numbers_of(source: str) -> list[Number]:
     return found
 
 
-def rewritten(source: str, numbers: list[Number], new: Mapping[int, int]) -> str:
-    """The text with each number replaced; what keeps its value keeps its text."""
+def rewritten(source: str, numbers: Sequence[Number], values: Sequence[int]) -> str:
+    """The text with `values[i]` in the place of `numbers[i]`; what keeps its value keeps its text."""
     raw = source.encode()
-    for number in sorted(numbers, key=lambda n: -n.start):
-        value = new[number.value]
+    for number, value in sorted(zip(numbers, values, strict=True), key=lambda pair: -pair[0].start):
         if value != number.value:
             raw = raw[: number.start] + str(value).encode() + raw[number.end :]
     return raw.decode()

@@ -6,6 +6,7 @@ Source: issue 5; the paper samples API sets from 442 Torch APIs. Its own list is
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -82,6 +83,19 @@ def find(name: str) -> Api:
             f"{name!r} is not one of the {len(catalogue())} candidate APIs: type {near!r} or another listed name"
         )
     return catalogue()[place]
+
+
+def in_classes(operator_classes: Collection[str]) -> tuple[str, ...]:
+    """Names of these operator classes, in the catalogue's order; an unknown class is an error that lists them.
+
+    >>> len(in_classes(["softmax"])), in_classes(["softmax"])[0]
+    (8, 'torch.nn.functional.softmax')
+    """
+    known = {api.operator_class for api in catalogue()}
+    unknown = sorted(set(operator_classes) - known)
+    if unknown:
+        raise ValueError(f"no operator class {unknown[0]!r}: type one of {', '.join(sorted(known))}")
+    return tuple(api.name for api in catalogue() if api.operator_class in operator_classes)
 
 
 @cache
