@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, x):
-        return F.gelu(x, approximate='tanh')
+        return F.gelu(x, approximate="tanh")
 
 
 def get_inputs():

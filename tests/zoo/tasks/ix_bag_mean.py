@@ -6,7 +6,7 @@ import torch.nn.functional as F
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
-        self.bag = nn.EmbeddingBag(20, 12, mode='mean')
+        self.bag = nn.EmbeddingBag(20, 12, mode="mean")
 
     def forward(self, idx):
         return self.bag(idx)

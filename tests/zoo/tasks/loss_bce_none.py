@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, p, t):
-        return F.binary_cross_entropy(p, t, reduction='none')
+        return F.binary_cross_entropy(p, t, reduction="none")
 
 
 def get_inputs():

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, x, labels):
-        return F.cross_entropy(x, labels, reduction='sum')
+        return F.cross_entropy(x, labels, reduction="sum")
 
 
 def get_inputs():

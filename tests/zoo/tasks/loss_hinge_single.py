@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, p, t):
-        return F.hinge_embedding_loss(p, t, reduction='sum')
+        return F.hinge_embedding_loss(p, t, reduction="sum")
 
 
 def get_inputs():

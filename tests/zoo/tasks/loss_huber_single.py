@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, p, t):
-        return F.huber_loss(p, t, delta=0.5, reduction='mean')
+        return F.huber_loss(p, t, delta=0.5, reduction="mean")
 
 
 def get_inputs():

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, p, t):
-        return F.kl_div(p, t, reduction='sum')
+        return F.kl_div(p, t, reduction="sum")
 
 
 def get_inputs():

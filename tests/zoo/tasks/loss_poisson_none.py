@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, p, t):
-        return F.poisson_nll_loss(p, t, log_input=True, reduction='none')
+        return F.poisson_nll_loss(p, t, log_input=True, reduction="none")
 
 
 def get_inputs():

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, p, t):
-        return F.smooth_l1_loss(p, t, reduction='none')
+        return F.smooth_l1_loss(p, t, reduction="none")
 
 
 def get_inputs():

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, p, t):
-        return F.soft_margin_loss(p, t, reduction='mean')
+        return F.soft_margin_loss(p, t, reduction="mean")
 
 
 def get_inputs():

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, a, b):
-        return torch.einsum('bik,bkj->bij', a, b)
+        return torch.einsum("bik,bkj->bij", a, b)
 
 
 def get_inputs():

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, x):
-        return F.pad(x, (2, 2), mode='reflect')
+        return F.pad(x, (2, 2), mode="reflect")
 
 
 def get_inputs():
