@@ -18,7 +18,8 @@ from kzlib.verifier.pool import ForkServer, ServerConfig
 
 CAPS = (32, 64, 128, 256)
 LEADING_CAP = 8
-TINY = 2
+TINY = 3
+GIVE_UP_SOUND = 64  # what runs up to this cap and is not sound will hardly be sound above it
 SECONDS = 15.0
 
 
@@ -61,6 +62,8 @@ def shrink_with(task: Task, server: ForkServer, seconds: float = SECONDS) -> Shr
     for plan in plans(task.source):
         if slow_cap and (plan.cap > slow_cap or not plan.tiny):
             continue
+        if first_run and plan.cap > GIVE_UP_SOUND:
+            break
         reply = _trial(server, plan.source, "cpu", seconds)
         message = reply["message"]
         if message == _SLOW:
@@ -80,7 +83,7 @@ _SLOW = "it ran out of time"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One size to try: `odd` if some size is odd, `tiny` if inputs' first sizes are cut by name, against other equals."""
+    """One size to try. `odd`: some size is odd. `tiny`: inputs' first sizes are cut though other sizes equal them."""
 
     cap: int
     odd: bool
@@ -118,9 +121,11 @@ def _is_odd(numbers: list[Number], values: list[int]) -> bool:
 
 
 def _smaller(number: Number, cap: int, small: frozenset[int], odd: int | None, tiny: bool) -> int:
-    """A value halved until it fits; one less where it must be odd, and for first sizes that may differ from the rest."""
+    """A value halved until it fits; one less where it must be odd, and for first sizes that stand alone."""
+    if tiny and number.leading:
+        return min(number.value, TINY)
     first = number.value in small
-    limit = TINY if tiny and number.leading else LEADING_CAP if first else cap
+    limit = LEADING_CAP if first else cap
     value = number.value
     while value > limit:
         value //= 2
