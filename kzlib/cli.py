@@ -141,7 +141,7 @@ def _run(options: argparse.Namespace) -> int:
     run = runner.find_run(options.output_root, params, options.run)
     print(f"profile {params.profile}, run {run.name}", flush=True)
     selection = runner.Selection(options.start, tuple(options.only), options.stop, options.force)
-    executed = runner.run_profile(run, params, selection, say=lambda line: print(line, flush=True))
+    executed = runner.run_profile(runner.Context.of(run, params), selection, say=lambda line: print(line, flush=True))
     took = duration(time.monotonic() - begin)
     where = os.path.relpath(run.root) if run.root.is_relative_to(Path.cwd()) else run.root
     if executed:
@@ -157,7 +157,7 @@ def _plan(options: argparse.Namespace) -> int:
     params = _load(options)
     run = runner.look_at(options.output_root, params, options.run)
     selection = runner.Selection(options.start, tuple(options.only), options.stop, options.force)
-    for stage, what in runner.plan(run, params, selection):
+    for stage, what in runner.plan(runner.Context.of(run, params), selection):
         print(f"{stage.name:24} {what}")
     return 0
 
@@ -168,7 +168,7 @@ def _status(options: argparse.Namespace) -> int:
     params = _load(options)
     run = runner.look_at(options.output_root, params, options.run)
     print(f"profile {params.profile}, run {run.name}")
-    for stage, state in runner.status(run, params):
+    for stage, state in runner.status(runner.Context.of(run, params)):
         print(f"{stage.name:24} {state}")
     return 0
 
