@@ -18,13 +18,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from kzlib.records import content_id
+from kzlib.records import Candidate, Outcome, content_id
 from kzlib.verifier.extension import BadRequest, Extension, checked_flags
-from kzlib.verifier.store import Store
-from kzlib.verifier.toolkit import LEAN, Toolkit, python_include, toolkit
+from kzlib.verifier.store import Store, StoreBusy
+from kzlib.verifier.toolkit import LEAN, Toolkit, ToolMissing, python_include, toolkit
 
 MAX_LINES = 5
 LIBRARY = "extension.so"
+LAUNCH = "launch.o"
+# The runtime's launch functions; lean/kz/launch.cpp stands before each.
+_LAUNCHERS = ("__cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelExC")
 # PyTorch's own flags for every CUDA extension.
 _NVCC_FLAGS = (
     "-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__", "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
@@ -35,7 +38,7 @@ _STANDARD = {
     "KZ_STD_VECTOR": r"\bvector\b|IntArrayRef|TensorList",
     "KZ_STD_STRING": r"\bstd::(string|to_string|runtime_error|invalid_argument|logic_error|out_of_range)|\bstring\b",
     "KZ_STD_OPTIONAL": r"optional|nullopt",
-    "KZ_STD_TUPLE": r"\bstd::(tuple|make_tuple|tie|get|array)\b",
+    "KZ_STD_TUPLE": r"\bstd::(tuple|make_tuple|tie|get|array)\b|\b(topk|sort)\(",
     "KZ_STD_STREAM": r"\bstd::(cout|cerr|endl|\w*stringstream)\b",
     "KZ_STD_ALGORITHM": r"\bstd::(?!min\b|max\b|vector\b|move\b|pair\b)[a-z_]+\s*[(<]|\bstd::(min|max)\s*\(\s*\{|\bstd::(min|max)\b",
     "KZ_STD_FUNCTIONAL": r"\bstd::(function|unique_ptr|shared_ptr|make_unique|make_shared|bind)\b",
@@ -162,7 +165,7 @@ class Builder:
         (folder / "build.json").write_text(json.dumps(facts))
 
     def _attempts(self, extension: Extension, work: Path) -> dict[str, object]:
-        errors = lean_build(extension, work, self.tools, self.seconds)
+        errors = lean_build(extension, work, self.tools, self.seconds, build_glue(self.store, self.tools).parent)
         if errors is None:
             return {"kind": "lean"}
         lean_lines = brief(errors)
@@ -174,17 +177,17 @@ class Builder:
         return {"kind": "failed", "lines": brief(errors), "lean_lines": lean_lines}
 
 
-def lean_build(extension: Extension, work: Path, tools: Toolkit, seconds: float) -> str | None:
+def lean_build(extension: Extension, work: Path, tools: Toolkit, seconds: float, glue: Path) -> str | None:
     """Build `work/extension.so` against the lean headers. None on success, else what the compiler said."""
     source = lean_source(extension)
-    errors = _lean_once(extension, source, work, tools, seconds)
+    errors = _lean_once(extension, source, work, tools, seconds, glue)
     if errors is not None and re.search(r'namespace "std" has no member|identifier "\w+" is undefined', errors):
         everything = re.sub(r"^#define KZ_(STD|HALF).*\n", "", source, flags=re.MULTILINE)
-        errors = _lean_once(extension, everything, work, tools, seconds)
+        errors = _lean_once(extension, everything, work, tools, seconds, glue)
     return errors
 
 
-def _lean_once(extension: Extension, source: str, work: Path, tools: Toolkit, seconds: float) -> str | None:
+def _lean_once(extension: Extension, source: str, work: Path, tools: Toolkit, seconds: float, glue: Path) -> str | None:
     (work / "lean.cu").write_text(source)
     flags = checked_flags(extension.cuda_flags)
     flags = [f for f in flags if not f.startswith(("-std=", "--std="))]
@@ -199,8 +202,8 @@ def _lean_once(extension: Extension, source: str, work: Path, tools: Toolkit, se
         return errors
     libraries = [f for f in checked_flags(extension.ldflags) if f.startswith(("-l", "-L"))]
     link = [
-        tools.cxx, "-shared", "lean.o", "-o", LIBRARY, f"-L{tools.library_folder}", *libraries, "-l:" + _cudart(tools),
-        "-Wl,-z,defs", "-Wl,--as-needed",
+        tools.cxx, "-shared", "lean.o", str(glue / LAUNCH), "-o", LIBRARY, f"-L{tools.library_folder}", *libraries,
+        "-l:" + _cudart(tools), *(f"-Wl,--wrap={name}" for name in _LAUNCHERS), "-Wl,-z,defs",
     ]  # fmt: skip
     return run_compiler(link, work, seconds)
 
@@ -284,25 +287,21 @@ def brief(output: str) -> list[str]:
 
 
 def build_glue(store: Store, tools: Toolkit) -> Path:
-    """The Python module that loads lean extensions, built once for this Python and these headers."""
-    source = LEAN / "kz" / "glue.cpp"
-    key = content_id("glue", source.read_text(), tools.version, sys.version, tools.digest)
+    """The Python module that loads lean extensions, with the launch counter beside it; built once a machine."""
+    sources = [LEAN / "kz" / "glue.cpp", LEAN / "kz" / "launch.cpp"]
+    key = content_id("glue", *(s.read_text() for s in sources), tools.version, sys.version, tools.digest)
 
     def make(folder: Path) -> None:
-        command = [
-            tools.cxx,
-            "-O2",
-            "-std=c++17",
-            "-fPIC",
-            "-shared",
-            f"-I{python_include()}",
-            str(source),
-            "-o",
-            "kz_glue.so",
-        ]
-        errors = run_compiler(command, folder, 120)
-        if errors is not None:
-            raise RuntimeError(f"the loader of lean extensions did not compile: {brief(errors)[0]}")
+        common = ["-O2", "-std=c++17", "-fPIC"]
+        headers = [f"-I{tools.cuda_include}", f"-I{python_include()}"]
+        commands = [
+            [tools.cxx, *common, "-shared", *headers, str(sources[0]), "-o", "kz_glue.so"],
+            [tools.cxx, *common, "-fvisibility=hidden", "-c", *headers, str(sources[1]), "-o", LAUNCH],
+        ]  # fmt: skip
+        for command in commands:
+            errors = run_compiler(command, folder, 120)
+            if errors is not None:
+                raise RuntimeError(f"the loader of lean extensions did not compile: {brief(errors)[0]}")
 
     return store.build(key, make) / "kz_glue.so"
 
@@ -313,4 +312,34 @@ def _torch_version() -> str:
     return str(torch.__version__)
 
 
-__all__ = ["BadRequest", "BuildFailed", "BuildTimeout", "Builder", "Built", "Extension", "build_glue"]
+def compile_check(candidate: Candidate, builder: Builder | None = None) -> tuple[Outcome, str, str] | None:
+    """Does a CUDA candidate's code compile? None if it does; else outcome, stage and message.
+
+    For machines without a GPU: extensions readable from the syntax tree are built, nothing is run.
+    """
+    from kzlib.verifier.intercept import find, own_lines
+
+    found = find(candidate.source)
+    try:
+        compile(candidate.source, "candidate.py", "exec")
+    except (SyntaxError, ValueError) as error:
+        return Outcome.COMPILE_FAIL, "build", f"{type(error).__name__}: {error}"
+    try:
+        builder = builder or Builder()
+    except ToolMissing as error:
+        return Outcome.INFRA, "build", str(error)
+    for extension in found.extensions:
+        try:
+            builder.build(extension)
+        except BuildFailed as error:
+            return Outcome.COMPILE_FAIL, "build", "\n".join(own_lines(error.lines, found.lines[extension.key]))
+        except BadRequest as error:
+            return Outcome.COMPILE_FAIL, "build", str(error)
+        except BuildTimeout as error:
+            return Outcome.COMPILE_TIMEOUT, "build", str(error)
+        except (StoreBusy, OSError) as error:
+            return Outcome.INFRA, "build", f"the build store failed: {error}"
+    return None
+
+
+__all__ = ["BadRequest", "BuildFailed", "BuildTimeout", "Builder", "Built", "Extension", "build_glue", "compile_check"]

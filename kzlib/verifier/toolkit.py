@@ -26,6 +26,7 @@ class Toolkit:
     nvcc: str
     cxx: str
     library_folder: str  # holds libcudart.so
+    cuda_include: str  # holds cuda_runtime.h
     version: str  # of nvcc and the host compiler, one line
     arch: str  # "90", "90a", "100" ...
     standard: str  # "c++17" or "c++20", as the installed PyTorch builds extensions
@@ -86,12 +87,15 @@ def toolkit(arch: str = "90") -> Toolkit:
     library = next((f for f in folders if list(f.glob("libcudart.so*"))), None)
     if library is None:
         raise ToolMissing(f"libcudart.so was not found under {home}: install the CUDA runtime library")
+    include = next((f for f in (home / "include", home / "targets" / "x86_64-linux" / "include") if (f / "cuda_runtime.h").exists()), None)
+    if include is None:
+        raise ToolMissing(f"cuda_runtime.h was not found under {home}: install the CUDA headers")
     root = Path(torch.__file__).parent
     extension = (root / "utils" / "cpp_extension.py").read_text()
     dispatch = root / "include" / "ATen" / "Dispatch.h"
     nvcc_version = _output([nvcc, "--version"]).strip().splitlines()[-1]
     return Toolkit(
-        nvcc, cxx, str(library), f"{nvcc_version}; {_output([cxx, '--version']).splitlines()[0]}", arch,
+        nvcc, cxx, str(library), str(include), f"{nvcc_version}; {_output([cxx, '--version']).splitlines()[0]}", arch,
         "c++20" if "'-std=c++20'" in extension else "c++17",
         dispatch.exists() and "DeprecatedTypeProperties" in dispatch.read_text(),
         torch.version.cuda is not None and (root / "lib" / "libtorch_cuda.so").exists(),

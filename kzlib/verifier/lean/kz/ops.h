@@ -69,7 +69,7 @@ KZ_FUNCTION(softmax) KZ_FUNCTION(log_softmax) KZ_FUNCTION(sum) KZ_FUNCTION(mean)
 KZ_FUNCTION(clamp) KZ_FUNCTION(clamp_min) KZ_FUNCTION(where) KZ_FUNCTION(argmax) KZ_FUNCTION(argmin) KZ_FUNCTION(amax)
 KZ_FUNCTION(amin) KZ_FUNCTION(erf) KZ_FUNCTION(sin) KZ_FUNCTION(cos) KZ_FUNCTION(maximum) KZ_FUNCTION(minimum)
 KZ_FUNCTION(transpose) KZ_FUNCTION(flatten) KZ_FUNCTION(logsumexp) KZ_FUNCTION(tril) KZ_FUNCTION(triu) KZ_FUNCTION(square)
-KZ_FUNCTION(log1p) KZ_FUNCTION(norm) KZ_FUNCTION(prod) KZ_FUNCTION(flip) KZ_FUNCTION(max) KZ_FUNCTION(min)
+KZ_FUNCTION(log1p) KZ_FUNCTION(norm) KZ_FUNCTION(prod) KZ_FUNCTION(flip)
 #undef KZ_FUNCTION
 
 #define KZ_CONVOLUTION(NAME) \
@@ -140,6 +140,31 @@ inline constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = kByte, kChar = Sc
     kInt64 = kLong, kHalf = ScalarType::Half, kFloat16 = kHalf, kFloat = ScalarType::Float, kFloat32 = kFloat,
     kDouble = ScalarType::Double, kFloat64 = kDouble, kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16,
     kFloat8_e4m3fn = ScalarType::Float8_e4m3fn, kFloat8_e5m2 = ScalarType::Float8_e5m2;
+
+inline Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t step = 1) {
+  return Tensor(kz::call("ops.aten.slice.Tensor", x, dim, start, end, step));
+}
+inline Tensor Tensor::slice(int64_t dim, int64_t start, int64_t end, int64_t step) const { return at::slice(*this, dim, start, end, step); }
+inline Tensor max(const Tensor& x) { return x.max(); }
+inline Tensor min(const Tensor& x) { return x.min(); }
+inline Tensor max(const Tensor& x, const Tensor& y) { return Tensor(kz::call("max", x, y)); }
+inline Tensor min(const Tensor& x, const Tensor& y) { return Tensor(kz::call("min", x, y)); }
+#ifdef KZ_STD_TUPLE
+inline std::tuple<Tensor, Tensor> two_of(kz_value v) {
+  if ((v.kind != KZ_TUPLE && v.kind != KZ_LIST) || v.length != 2) { kz::release(v); kz::fail("this Torch call gave no two tensors"); }
+  std::tuple<Tensor, Tensor> out{Tensor(v.items[0]), Tensor(v.items[1])};
+  free(v.items);
+  return out;
+}
+inline std::tuple<Tensor, Tensor> max(const Tensor& x, int64_t dim, bool keep = false) { return two_of(kz::call("max", x, dim, keep)); }
+inline std::tuple<Tensor, Tensor> min(const Tensor& x, int64_t dim, bool keep = false) { return two_of(kz::call("min", x, dim, keep)); }
+inline std::tuple<Tensor, Tensor> Tensor::max(int64_t dim, bool keep) const { return at::max(*this, dim, keep); }
+inline std::tuple<Tensor, Tensor> Tensor::min(int64_t dim, bool keep) const { return at::min(*this, dim, keep); }
+inline std::tuple<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim = -1) { return two_of(kz::call("topk", x, k, dim)); }
+inline std::tuple<Tensor, Tensor> sort(const Tensor& x, int64_t dim = -1, bool descending = false) {
+  return two_of(kz::call("sort", x, dim, descending));
+}
+#endif
 
 struct NoGradGuard { NoGradGuard() {} ~NoGradGuard() {} };
 struct InferenceMode { explicit InferenceMode(bool = true) {} ~InferenceMode() {} };

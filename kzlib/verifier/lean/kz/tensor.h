@@ -149,6 +149,7 @@ class Tensor {
   Tensor cpu() const { return Tensor(kz::call(".cpu", *this)); }
   Tensor toType(ScalarType d) const { return to(d); }
   Tensor operator[](int64_t i) const { return Tensor(kz::call(".select", *this, int64_t(0), i)); }
+  Tensor slice(int64_t dim = 0, int64_t start = 0, int64_t end = INT64_MAX, int64_t step = 1) const;
   Tensor expand_as(const Tensor& o) const { return Tensor(kz::call(".expand_as", *this, o)); }
 
 #include "methods.inc"

@@ -1,0 +1,376 @@
+"""The judge on a GPU: builds before the device is touched, values in lent device memory, timed pairs alone on the card.
+
+Everything a verdict means is inherited from the CPU's judge; this file is what a device decides. Source: issue 4.
+"""
+
+from __future__ import annotations
+
+import glob
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kzlib.records import Candidate, Outcome, Task, Timing
+from kzlib.verifier import gpu_pairs, timing, wire
+from kzlib.verifier.build import BadRequest, Builder, BuildFailed, BuildTimeout, build_glue
+from kzlib.verifier.extension import Extension
+from kzlib.verifier.gpu_wire import Lender
+from kzlib.verifier.intercept import asks_for_builds, find, own_lines
+from kzlib.verifier.judge import Ended, Job, Judge
+from kzlib.verifier.pool import Child, ForkServer, ServerConfig, ServerDied
+from kzlib.verifier.protocols import Protocol
+from kzlib.verifier.references import Broken, Reference, References, _size
+from kzlib.verifier.sandbox import Limits
+from kzlib.verifier.store import Store, StoreBusy
+from kzlib.verifier.toolkit import ToolMissing
+
+LIVE_BASELINES = 6  # reference processes kept for timing, each with a context of its own
+KEEP_BYTES = 24 << 30
+
+
+def executor(device: str, server: Callable[[], ForkServer]) -> tuple[ServerConfig, Judge]:
+    """How the fork server of `device` ("cuda:N") is started, and the judge that uses it."""
+    index = int(device.partition(":")[2] or 0)
+    if index:
+        raise ValueError("say cuda:0 and choose the card with CUDA_VISIBLE_DEVICES")
+    return server_config(_walls_work()), GpuJudge(server, index)
+
+
+def server_config(namespaces: bool) -> ServerConfig:
+    """A fork server that has imported everything and touched no device."""
+    devices = [d for d in glob.glob("/dev/nvidia*") + glob.glob("/dev/nvidia-caps/*") if not Path(d).is_dir()]
+    limits = Limits(
+        memory=0, file_bytes=1 << 30, scratch_bytes=1 << 30, cpu_seconds=600, open_files=4096, processes=True
+    )  # the driver reserves far more address space than it uses; Triton starts ptxas and a C compiler
+    return ServerConfig(
+        preload=("kzlib.verifier.gpu_child",), environment={"CUDA_MODULE_LOADING": "LAZY"}, limits=limits,
+        namespaces=namespaces, readable=("/",), devices=(*devices, "/proc/self/task"),
+    )  # fmt: skip
+
+
+_WALLS: list[bool] = []
+
+
+def _walls_work() -> bool:
+    """True where a CUDA context can be made inside namespaces of its own; found out once a process."""
+    if not _WALLS:
+        try:
+            server = ForkServer(server_config(True))
+            try:
+                with server.fork("kzlib.verifier.gpu_child:context_main") as child:
+                    child.send({})
+                    _WALLS.append(child.receive(60.0).get("event") == "context")
+            finally:
+                server.close()
+        except (ServerDied, wire.WireError, wire.Deadline):
+            _WALLS.append(False)
+    return _WALLS[0]
+
+
+class Turnstile:
+    """Many may run correctness calls at once; a timed region runs alone. A waiting timed region goes first."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._running = 0
+        self._waiting = 0
+        self._alone = False
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        with self._condition:
+            self._condition.wait_for(lambda: not self._alone and not self._waiting)
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._running -= 1
+                self._condition.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        with self._condition:
+            self._waiting += 1
+            self._condition.wait_for(lambda: not self._alone and not self._running)
+            self._waiting -= 1
+            self._alone = True
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._alone = False
+                self._condition.notify_all()
+
+
+class Baseline:
+    """A live reference process and the memory of its results. Timed by one judgement at a time."""
+
+    def __init__(self, child: Child, lender: Lender) -> None:
+        self.child = child
+        self.lender = lender
+        self.lock = threading.Lock()
+
+    def end_process(self) -> None:
+        """Free the process's context; the results stay with the judge."""
+        with self.lock:
+            self.child.end()
+
+
+class GpuReferences(References):
+    """References whose results stay in device memory of the judge, their processes kept for timing."""
+
+    entry = "kzlib.verifier.gpu_child:reference_main"
+
+    def __init__(self, device: int, tf32: bool, seconds: float = 120.0) -> None:
+        super().__init__(seconds=seconds, output_limit=96 << 30)
+        self.device = device
+        self.tf32 = tf32
+        self._live: OrderedDict[int, Baseline] = OrderedDict()
+
+    def request(self, task: Task, seed: int, protocol: Protocol, shake_state: bool) -> dict[str, Any]:
+        return {**super().request(task, seed, protocol, shake_state), "tf32": self.tf32}
+
+    def _run(self, server: ForkServer, task: Task, seed: int, protocol: Protocol, shake_state: bool) -> Reference | Broken:
+        for attempt in range(3):
+            child = server.fork(self.entry)
+            lender = Lender(child, self.device, keep_answers=True)
+            result: Reference | Broken | None = None
+            try:
+                lender.send(self.request(task, seed, protocol, shake_state))
+                result = self._read(lender.receive(self.seconds, self.output_limit))
+            except wire.Deadline:
+                result = Broken("budget", f"the reference needs more than {self.seconds:.0f} s")
+            except wire.Closed:
+                end = child.wait()
+                if end.signal != "SIGKILL" or attempt == 2:
+                    result = Broken("runs", f"the reference's process ended ({end.signal or f'exit code {end.code}'})")
+            except wire.WireError as error:
+                result = Broken("runs", f"the reference's values cannot be passed on: {error}")
+            if isinstance(result, Reference):
+                lender.hold_answer()
+                result.extra["baseline"] = self._keep_alive(Baseline(child, lender))
+                return result
+            child.end()
+            lender.close()
+            if result is not None:
+                return result
+        raise ServerDied("the reference's process was killed three times")
+
+    def _keep_alive(self, baseline: Baseline) -> Baseline:
+        with self._lock:
+            self._live[id(baseline)] = baseline
+            ended = [self._live.popitem(last=False)[1] for _ in range(max(0, len(self._live) - LIVE_BASELINES))]
+        for old in ended:
+            old.end_process()
+        return baseline
+
+    def revive(self, server: ForkServer, job: Job, reference: Reference, shake_state: bool) -> Baseline:
+        """The reference's live process; started again if it had to make room."""
+        baseline: Baseline = reference.extra["baseline"]
+        with self._lock:
+            if id(baseline) in self._live:
+                self._live.move_to_end(id(baseline))
+                return baseline
+        again = self._run(server, job.task, job.seed, job.protocol, shake_state)
+        if isinstance(again, Broken):
+            raise ServerDied(f"the reference ran once and not again ({again.message})")
+        reference.extra["baseline"] = again.extra["baseline"]
+        reference.extra.setdefault("memory", []).append(baseline)
+        return again.extra["baseline"]
+
+    def _keep(self, key: tuple[Any, ...], result: Reference | Broken) -> None:
+        size = 0 if isinstance(result, Broken) else sum(_size([s.inputs, s.native, s.exact]) for s in result.sets)
+        with self._lock:
+            self._busy.pop(key, None)
+            self._kept[key] = (result, size)
+            total = sum(s for _, s in self._kept.values())
+            while len(self._kept) > 256 or (total > KEEP_BYTES and len(self._kept) > 1):
+                total -= self._kept.popitem(last=False)[1][1]
+
+
+class GpuJudge(Judge):
+    """Judges on one GPU. `tf32` is the declared precision mode of library products, for both sides alike."""
+
+    entry = "kzlib.verifier.gpu_child:candidate_main"
+
+    def __init__(self, server: Callable[[], ForkServer], device: int, tf32: bool = False, builder: Builder | None = None) -> None:
+        super().__init__(server, GpuReferences(device, tf32))
+        self.device = device
+        self.tf32 = tf32
+        self.name = torch.cuda.get_device_name(device)
+        self.where = f"cuda:{self.name}"
+        self.turnstile = Turnstile()
+        self.l2_bytes = torch.cuda.get_device_properties(device).L2_cache_size
+        self._builder = builder
+        self._glue: Path | None = None
+        self._build_lock = threading.Lock()
+
+    # --- building, before the device is touched ---------------------------------------------------------------------
+
+    def builder(self) -> Builder:
+        """The builder for this device's architecture. `ToolMissing` where there is no compiler."""
+        with self._build_lock:
+            if self._builder is None:
+                major, minor = torch.cuda.get_device_capability(self.device)
+                self._builder = Builder(Store(), arch=f"{major}{minor}")
+            if self._glue is None:
+                self._glue = build_glue(self._builder.store, self._builder.tools)
+            return self._builder
+
+    def refuse(self, job: Job) -> None:
+        """Build what the candidate will ask for; raise `Ended` when that fails."""
+        self._extensions(job)
+
+    def _extensions(self, job: Job) -> list[tuple[str, str, str]]:
+        known = getattr(job, "extensions", None)
+        if known is not None:
+            return known
+        start = time.perf_counter()
+        try:
+            rows = self._built(job) if asks_for_builds(job.candidate.source) else []
+        except ToolMissing as error:
+            raise Ended(Outcome.INFRA, "build", str(error)) from None
+        except (StoreBusy, OSError) as error:
+            raise Ended(Outcome.INFRA, "build", f"the build store failed: {error}") from None
+        finally:
+            job.spend("build", start)
+        job.extensions = rows  # type: ignore[attr-defined]
+        return rows
+
+    def _built(self, job: Job) -> list[tuple[str, str, str]]:
+        builder = self.builder()
+        found = find(job.candidate.source)
+        asked = list(found.extensions) if found.complete else self._recorded(job, list(found.extensions))
+        rows, kinds = [], []
+        for extension in asked:
+            try:
+                built = builder.build(extension)
+            except BuildFailed as error:
+                lines = own_lines(error.lines, found.lines.get(extension.key, {}))
+                job.evidence["failed_builds"] = job.evidence.get("failed_builds", []) + ["\n".join(lines)]
+                continue  # the candidate's own call then fails as PyTorch's would; it may hold a fallback
+            except BadRequest as error:
+                raise Ended(Outcome.COMPILE_FAIL, "build", str(error)) from None
+            except BuildTimeout as error:
+                raise Ended(Outcome.COMPILE_TIMEOUT, "build", str(error)) from None
+            rows.append((extension.key, str(built.path), built.kind))
+            kinds.append(built.kind)
+        if asked:
+            job.evidence["builds"] = kinds
+        if asked and not rows:
+            raise Ended(Outcome.COMPILE_FAIL, "build", job.evidence["failed_builds"][0])
+        return rows
+
+    def _recorded(self, job: Job, known: list[Extension]) -> list[Extension]:
+        """Extensions that only running the candidate tells, written down by a child that builds nothing."""
+        with self.server().fork("kzlib.verifier.intercept:record_child") as child:
+            try:
+                child.send({"candidate": job.candidate.source, "task": job.task.source})
+                answer = child.receive(job.protocol.load_seconds, wire.MAX_JSON)
+                told = [Extension.from_json(row) for row in answer["extensions"]]
+            except (wire.WireError, wire.Deadline, KeyError, TypeError, ValueError):
+                told = []
+        return list({e.key: e for e in (*known, *told)}.values())
+
+    def job_request(self, job: Job, reference: Reference) -> dict[str, Any]:
+        extensions = self._extensions(job)
+        glue = str(self._glue) if extensions and self._glue is not None else ""
+        return {**super().job_request(job, reference), "tf32": self.tf32, "extensions": extensions, "glue": glue}
+
+    # --- talking ------------------------------------------------------------------------------------------------------
+
+    def _talk(self, job: Job, reference: Reference, child: Child) -> Timing | None:
+        job.evidence["precision"] = "tf32" if self.tf32 else "ieee"
+        lender = Lender(child, self.device)
+        try:
+            return super()._talk(job, reference, lender)  # type: ignore[arg-type]
+        finally:
+            child.kill()
+            lender.close()
+
+    def _call(self, job: Job, child: Any, row: Any, corrupt: bool) -> dict[str, Any]:
+        first = not job.seconds.get("run")
+        if first:  # holds the compiler's time: nobody waits for it
+            answer = super()._call(job, child, row, corrupt)
+        else:
+            with self.turnstile.shared():
+                answer = super()._call(job, child, row, corrupt)
+        if answer.get("problem") is None:
+            answer["guards"] = child.intact()
+            answer["inputs"] = self._changed(child, row)
+        return answer
+
+    @staticmethod
+    def _changed(child: Lender, row: Any) -> Any:
+        """The lent inputs after the call where they differ from what was sent; None where they do not."""
+        from kzlib.verifier.children import copy_tree, same_bits, tensors_of
+
+        now = child.lent({"inputs": row.inputs, "corrupt": False})["inputs"]
+        same = all(same_bits(a, b) for a, b in zip(tensors_of(now), tensors_of(row.inputs), strict=True))
+        return None if same else copy_tree(now)
+
+    # --- timing -------------------------------------------------------------------------------------------------------
+
+    def timing(self, job: Job, reference: Reference, report: dict[str, Any], child: Any) -> Timing | None:
+        """Timed pairs against the reference, alone on the device; `Ended` for a time or an answer that cannot be."""
+        baseline = self.references.revive(self.server(), job, reference, not job.evidence.get("weights"))  # type: ignore[attr-defined]
+
+        limit = 4 * _size([reference.sets[0].native, reference.sets[0].inputs]) + (8 << 20)
+
+        def answer(side: Any, contents: Any) -> dict[str, Any]:
+            if side is child:
+                return self._answer(job, side, job.protocol.run_seconds, limit, "time")
+            try:
+                return self._answer(job, side, job.protocol.run_seconds, limit, "time")
+            except (wire.WireError, Ended) as error:
+                raise ServerDied(f"the reference failed while it was timed ({error})") from None
+
+        with baseline.lock, self.turnstile.alone():
+            pairs = gpu_pairs.Pairs(
+                baseline.lender, child, reference.sets[0].inputs, job.seed ^ 0x7157, answer, 64.0 if self.tf32 else 1.0,
+            )  # fmt: skip
+            try:
+                samples = pairs.collect()
+            except gpu_pairs.StaleAnswer as error:
+                raise Ended(Outcome.CHEAT, "time", str(error), call=error.call) from None
+        return self._judged(job, reference, timing.summarise(samples))
+
+    def _judged(self, job: Job, reference: Reference, result: timing.Result) -> Timing:
+        written = _size([reference.sets[0].native])
+        flops = 0.0  # counted operations are the reference's way to the answer, not the least there is
+        floor = timing.floor_us(written, self.l2_bytes, flops, "float32", timing.device_facts(self.name))
+        charged = timing.charged_us(result)
+        job.evidence.update({
+            "floor_us": round(floor, 2), "hidden_us": round(result.hidden_us, 1), "timing_error": round(result.error, 4),
+            "clock_mhz": _clock(self.device), "baseline_mode": "eager",
+        })  # fmt: skip
+        if timing.too_fast(result.candidate_us, floor):
+            message = f"{result.candidate_us:.1f} us is less than the device needs to write the answer ({floor:.1f} us)"
+            raise Ended(Outcome.CHEAT, "time", message)
+        if charged > result.candidate_us:
+            job.evidence["clocks_disagree"] = True
+        speedup = result.speedup * result.candidate_us / charged
+        return Timing(
+            round(charged, 3), round(result.baseline_us, 3), round(speedup, 4), "measured", result.n, round(result.spread, 4),
+            result.launch_bound,
+        )  # fmt: skip
+
+
+def _clock(device: int) -> int | None:
+    """The multiprocessors' clock now, MHz; None where the driver does not tell."""
+    try:
+        return int(torch.cuda.clock_rate(device))
+    except (RuntimeError, ModuleNotFoundError, AttributeError):
+        return None
+
+
+def self_candidate(task: Task) -> Candidate:
+    """The reference as its own candidate, for A/A runs: same source, its class under the name a candidate needs."""
+    return Candidate(task.id, "triton", task.source + "\n\n\nclass ModelNew(Model):\n    pass\n")
