@@ -1,0 +1,259 @@
+"""API set -> a Torch module in KernelBench form that uses exactly those APIs.
+
+Style "plain" is short and regular: diversity lies in which operators meet and how, not in the surface. Style "varied"
+(`surface.py`) changes names, spelling, comments and layout of the same module.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from kzlib.teacher import grammar_ops as g
+from kzlib.teacher.draft import RANGES, Draft
+from kzlib.teacher.pointwise_rows import rows
+
+POINTWISE = rows()
+N = "torch.nn."
+F = "torch.nn.functional."
+
+# API names by family: what writes them is the function beside
+STRUCTURED: dict[str, tuple[g.Write, str]] = {
+    "matmul": (g.matmul, "torch.matmul torch.mm torch.bmm torch.mv torch.addmm torch.baddbmm torch.outer torch.dot torch.einsum "
+               "torch.inner torch.tensordot torch.linalg.multi_dot"),
+    "linear": (g.linear, f"{N}Linear {F}linear"),
+    "bilinear": (g.bilinear, f"{N}Bilinear {F}bilinear"),
+    "conv": (g.conv, " ".join(f"{N}Conv{n}d {F}conv{n}d" for n in (1, 2, 3))),
+    "conv_transpose": (g.conv, " ".join(f"{N}ConvTranspose{n}d {F}conv_transpose{n}d" for n in (1, 2, 3))),
+    "pooling": (g.pool, " ".join(f"{N}{k}Pool{n}d" for k in ("Max", "Avg", "AdaptiveAvg", "AdaptiveMax", "LP") for n in (1, 2, 3))
+                + " " + " ".join(f"{F}{k}_pool{n}d" for k in ("max", "avg", "adaptive_avg", "adaptive_max") for n in (1, 2, 3))),
+    "norm": (g.norm, f"{N}LayerNorm {N}RMSNorm {N}GroupNorm {N}BatchNorm1d {N}BatchNorm2d {N}BatchNorm3d {N}InstanceNorm1d {N}InstanceNorm2d "
+             f"{N}InstanceNorm3d {N}LocalResponseNorm {F}layer_norm {F}rms_norm {F}group_norm {F}batch_norm {F}instance_norm {F}normalize "
+             f"{F}local_response_norm"),
+    "softmax": (g.softmax, f"{F}softmax {F}log_softmax {F}softmin {N}Softmax {N}LogSoftmax {N}Softmin {N}Softmax2d torch.logsumexp"),
+    "reduction": (g.reduction, "torch.sum torch.mean torch.max torch.min torch.amax torch.amin torch.argmax torch.argmin torch.any torch.all "
+                  "torch.prod torch.var torch.std torch.norm torch.linalg.norm torch.linalg.vector_norm torch.median torch.kthvalue "
+                  "torch.count_nonzero torch.var_mean torch.std_mean torch.nanmean"),
+    "distance": (g.whole, f"torch.trace torch.dist torch.cdist {F}cosine_similarity {F}pairwise_distance {N}CosineSimilarity {N}PairwiseDistance"),
+    "scan": (g.scan, "torch.cumsum torch.cumprod torch.cummax torch.logcumsumexp"),
+    "loss": (g.loss, f"{N}CrossEntropyLoss {F}cross_entropy {N}NLLLoss {F}nll_loss {N}MSELoss {F}mse_loss {N}L1Loss {F}l1_loss {N}SmoothL1Loss "
+             f"{F}smooth_l1_loss {N}HuberLoss {F}huber_loss {N}BCEWithLogitsLoss {F}binary_cross_entropy_with_logits {N}BCELoss "
+             f"{F}binary_cross_entropy {N}KLDivLoss {F}kl_div {N}SoftMarginLoss {F}soft_margin_loss {N}MarginRankingLoss {F}margin_ranking_loss "
+             f"{N}CosineEmbeddingLoss {F}cosine_embedding_loss {N}TripletMarginLoss {F}triplet_margin_loss {N}TripletMarginWithDistanceLoss "
+             f"{F}triplet_margin_with_distance_loss {N}GaussianNLLLoss {F}gaussian_nll_loss {N}MultiLabelSoftMarginLoss "
+             f"{F}multilabel_soft_margin_loss"),
+    "layout": (g.layout, "torch.transpose torch.t torch.Tensor.T torch.Tensor.mT torch.permute torch.movedim torch.flatten torch.nn.Flatten torch.Tensor.view "
+               "torch.reshape torch.unsqueeze torch.squeeze torch.flip torch.fliplr torch.flipud torch.roll torch.tril torch.triu torch.cat "
+               "torch.stack torch.hstack torch.vstack torch.column_stack torch.Tensor.repeat torch.tile torch.repeat_interleave torch.chunk "
+               "torch.split torch.tensor_split torch.unbind torch.split_with_sizes torch.narrow torch.select torch.diagonal torch.diag "
+               "torch.diag_embed torch.Tensor.expand torch.broadcast_to torch.rot90 torch.unflatten torch.nn.Unflatten torch.ravel "
+               "torch.atleast_1d torch.atleast_2d torch.atleast_3d"),
+    "index": (g.index, f"{N}Embedding {F}embedding torch.gather torch.take_along_dim torch.index_select torch.take torch.index_add "
+              f"torch.scatter_add torch.sort torch.argsort torch.topk torch.bucketize torch.searchsorted {F}one_hot"),
+    "pad": (g.pad, f"{F}pad " + " ".join(f"{N}{k}Pad{n}d" for k in ("Reflection", "Replication", "Zero", "Constant", "Circular") for n in (1, 2, 3))),
+    "resample": (g.resize, f"{F}interpolate {N}Upsample {N}UpsamplingBilinear2d {N}UpsamplingNearest2d {F}pixel_shuffle {N}PixelShuffle "
+                 f"{F}pixel_unshuffle {N}PixelUnshuffle {F}unfold {N}Unfold"),
+    "attention": (g.attention, f"{F}scaled_dot_product_attention {N}MultiheadAttention"),
+    "gate": (g.glu, f"{N}GLU {F}glu"),
+    "prelu": (g.prelu, f"{N}PReLU {F}prelu"),
+    "diff": (g.diff, "torch.diff"),
+}  # fmt: skip
+
+WRITERS: dict[str, tuple[g.Write, str]] = {
+    api: (write, {"linear": "matmul", "bilinear": "matmul", "gate": "activation", "prelu": "activation", "diff": "elementwise",
+                  "distance": "reduction"}.get(family, family))
+    for family, (write, names) in STRUCTURED.items() for api in names.split()
+}  # fmt: skip
+ACTIVATION = {a for a in POINTWISE if a.startswith("torch.nn.") or a in ("torch.sigmoid", "torch.tanh")}
+
+FAMILIES: dict[str, tuple[str, ...]] = {}
+for _api, (_, _family) in WRITERS.items():
+    FAMILIES[_family] = (*FAMILIES.get(_family, ()), _api)
+FAMILIES["activation"] = (*FAMILIES.get("activation", ()), *sorted(ACTIVATION))
+FAMILIES["elementwise"] = (*FAMILIES.get("elementwise", ()), *sorted(set(POINTWISE) - ACTIVATION))
+
+# odd sizes so that masks matter, small so that the interpreter is quick
+START_SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
+    1: ((19,), (37,), (64,), (100,)),
+    2: ((4, 33), (5, 37), (7, 20), (8, 16), (3, 65), (16, 10), (9, 50)),
+    3: ((2, 6, 9), (2, 8, 16), (3, 5, 12), (2, 7, 33), (4, 3, 20)),
+    4: ((2, 3, 8, 8), (2, 4, 7, 9), (1, 6, 10, 10), (2, 8, 6, 5), (2, 3, 12, 12)),
+    5: ((1, 3, 4, 5, 6), (2, 2, 5, 5, 5), (1, 4, 6, 4, 4)),
+}
+
+
+def families() -> tuple[str, ...]:
+    """The names that `generate(families=...)` and `kz teach --family` accept."""
+    return tuple(sorted(FAMILIES))
+
+
+def writable(api: str) -> bool:
+    return api in WRITERS or api in POINTWISE
+
+
+def write_pointwise(d: Draft, api: str) -> bool:
+    need, gives, flags, forward, module = POINTWISE[api]
+    if need not in RANGES[d.range]:
+        if d.lines or d.rng.random() < 0.1:
+            return False
+        d.start, d.range = need if need != "nonneg" else "unit", need if need != "nonneg" else "unit"
+    if "e" in flags and not d.exact:
+        return False
+    if "g" in flags:
+        if d.grown:
+            return False
+        d.grown = True
+    table: dict[str, object] = {"x": d.value, "c": d.constant(), "s": d.pick(0.01, 0.1, 0.2), "lo": d.pick(-1.0, -0.5, 0.0), "hi": d.pick(1.0, 2.0, 0.8)}
+    if module:
+        attr = "act" if api in ACTIVATION else "op"
+        table["m"] = d.module(attr, module.format(**table))
+    for key, kind in (("y", "randn"), ("z", "randn"), ("yp", "pos"), ("zp", "pos")):
+        if "{" + key + "}" in forward:
+            table[key] = d.input(d.shape, kind)
+    d.step(forward.format(**table))
+    if "e" in flags:
+        d.exact = False
+    if gives != "any" or need == "any":
+        d.range = gives
+    else:
+        d.range = gives
+    return True
+
+
+def write_operator(d: Draft) -> bool:
+    """Python arithmetic between the APIs: it needs no API of its own."""
+    kind = d.pick("scale", "shift", "divide", "bias", "residual")
+    x = d.value
+    if kind == "scale":
+        d.step(f"{x} * {d.constant()}")
+    elif kind == "shift":
+        d.step(f"{x} {d.pick('+', '-')} {d.constant()}")
+    elif kind == "divide":
+        d.step(f"{x} / {d.pick(2.0, 3.0, 4.0)}")
+    elif kind == "bias" and d.rank in (2, 3, 4) and d.shape[1] > 1:
+        if d.rank == 2:
+            b = d.module("bias", f"nn.Parameter(torch.randn({d.argument(g._last(d), d.shape[1])}))")
+        else:
+            ones = ", ".join(["1"] * (d.rank - 2))
+            b = d.module("bias", f"nn.Parameter(torch.randn({d.argument(g._channels(d), d.shape[1])}, {ones}))")
+        d.step(f"{x} {d.pick('+', '*')} self.{b}")
+    else:
+        d.step(f"{x} * 0.5 + {x} * {x} * 0.1" if not d.grown else f"{x} + {x} * 0.5")
+        d.grown = True
+    d.range = "any"
+    return True
+
+
+def draft_for(apis: Sequence[str], rng: random.Random, style: str = "plain", tries: int = 40) -> Draft | None:
+    """A module that uses exactly these APIs, or None if no order and shape was found that takes them all."""
+    for _ in range(tries):
+        order = list(apis)
+        rng.shuffle(order)
+        order.sort(key=lambda a: WRITERS.get(a, (None, ""))[1] in ("loss",))
+        rank = _rank(order, rng)
+        d = Draft(rng, style, list(rng.choice(START_SHAPES[rank])))
+        first = list(d.shape)
+        d.inputs.append(("x", ""))
+        good = True
+        for k, api in enumerate(order):
+            if d.done or not _write(d, api):
+                good = False
+                break
+            if not d.done and k == len(order) - 1 and rng.random() < 0.3 or (k < len(order) - 1 and rng.random() < 0.12):
+                if not d.done and d.shape:
+                    write_operator(d)
+        if good and d.lines and all(0 < s for s in d.shape) and _size(d.shape) <= 40000:
+            d.inputs[0] = ("x", d.maker(first, d.start if d.start != "randn" else "randn"))
+            return d
+    return None
+
+
+def _size(shape: list[int]) -> int:
+    out = 1
+    for s in shape:
+        out *= s
+    return out
+
+
+def _write(d: Draft, api: str) -> bool:
+    if api in POINTWISE:
+        ok, family = write_pointwise(d, api), "activation" if api in ACTIVATION else "elementwise"
+    else:
+        write, family = WRITERS[api]
+        ok = write(d, api)
+        if family not in ("layout", "pad", "index"):
+            d.exact = False
+    if ok:
+        d.note(api, family)
+    return ok
+
+
+def _rank(order: Sequence[str], rng: random.Random) -> int:
+    """The input's rank, biased to what the first API wants."""
+    for api in order:
+        digits = [c for c in api[-3:] if c.isdigit()]
+        family = WRITERS.get(api, (None, ""))[1]
+        if digits and family in ("conv", "conv_transpose", "pooling", "pad", "norm") and "1d" not in api[-2:].replace("1d", "1d" if family != "norm" else ""):
+            return int(digits[-1]) + 2
+        if digits and family in ("conv", "conv_transpose", "pooling", "pad"):
+            return int(digits[-1]) + 2
+        if family == "resample":
+            return 4
+        if api in ("torch.dot", "torch.outer"):
+            return 1
+    return rng.choice((2, 2, 2, 3, 3, 4))
+
+
+def module_source(d: Draft) -> str:
+    """The task's text in plain style."""
+    lines = ["import torch", "import torch.nn as nn", "import torch.nn.functional as F", ""]
+    lines += [f"{name} = {value}" for name, value in d.constants.items()]
+    lines += ["", "", "class Model(nn.Module):"]
+    args = ", ".join(["self", *d.arguments])
+    lines += [f"    def __init__({args}):", "        super().__init__()"]
+    lines += [f"        {line}" for line in d.init]
+    lines += ["", f"    def forward({', '.join(['self', *(n for n, _ in d.inputs)])}):"]
+    body = list(d.lines)
+    lines += [f"        {line}" for line in body]
+    lines += [f"        return {d.value}", "", "", "def get_inputs():"]
+    lines += [f"    return [{', '.join(text for _, text in d.inputs)}]", "", "", "def get_init_inputs():"]
+    lines += [f"    return [{', '.join(d.arguments)}]"]
+    return "\n".join(lines) + "\n"
+
+
+# families and how often the sampler starts from them; pointwise companions come on top
+WEIGHTS = {
+    "elementwise": 14, "activation": 14, "reduction": 12, "softmax": 7, "norm": 9, "matmul": 16, "conv": 10, "conv_transpose": 5,
+    "pooling": 8, "scan": 4, "loss": 7, "layout": 6, "index": 4, "pad": 3, "resample": 3, "attention": 2,
+}  # fmt: skip
+COMPANIONS = (0.25, 0.4, 0.25, 0.1)  # chances of 0, 1, 2, 3 more APIs
+
+
+def sample_apis(rng: random.Random, chosen: Sequence[str] | None = None) -> tuple[str, ...]:
+    """A family's API and 0 to 3 companions, mostly pointwise: how kernels fuse."""
+    pool = list(chosen or WEIGHTS)
+    family = rng.choices(pool, [WEIGHTS.get(f, 3) for f in pool])[0]
+    apis = [rng.choice(_common(family, rng))]
+    for _ in range(rng.choices((0, 1, 2, 3), COMPANIONS)[0]):
+        kind = rng.choices(("activation", "elementwise", "reduction", "any"), (5, 4, 2, 1))[0]
+        other = rng.choice(list(WEIGHTS)) if kind == "any" else kind
+        api = rng.choice(_common(other, rng))
+        if api not in apis:
+            apis.append(api)
+    return tuple(apis)
+
+
+COMMON = {
+    "matmul": (f"{N}Linear",) * 6 + (f"{F}linear", "torch.matmul", "torch.matmul", "torch.bmm", "torch.mm"),
+    "conv": (f"{N}Conv2d",) * 4 + (f"{N}Conv1d", f"{N}Conv3d", f"{F}conv2d"),
+    "conv_transpose": (f"{N}ConvTranspose2d",) * 3 + (f"{N}ConvTranspose1d", f"{N}ConvTranspose3d"),
+    "activation": ("torch.sigmoid", "torch.tanh", f"{F}relu", f"{F}gelu", f"{F}leaky_relu", f"{F}softplus", f"{F}silu", f"{F}elu", f"{F}mish",
+                   f"{F}hardtanh", f"{F}hardswish", f"{F}hardsigmoid", f"{N}ReLU", f"{N}GELU", f"{N}Tanh", f"{N}SiLU"),
+    "elementwise": ("torch.clamp", "torch.exp", "torch.abs", "torch.sqrt", "torch.mul", "torch.add", "torch.sin", "torch.cos", "torch.square", "torch.log"),
+    "reduction": ("torch.sum", "torch.mean", "torch.max", "torch.amax", "torch.var", "torch.norm", "torch.sum", "torch.mean"),
+}  # fmt: skip
+
+
+def _common(family: str, rng: random.Random) -> Sequence[str]:
+    """Half of the draws from the names that people write most, half from the whole family."""
+    return COMMON[family] if family in COMMON and rng.random() < 0.55 else FAMILIES[family]

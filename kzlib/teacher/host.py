@@ -1,0 +1,25 @@
+"""Host-side text of sizes: `x.shape[0] * 4`, `(x.shape[2] - 3) // 2 + 1`."""
+
+from __future__ import annotations
+
+from kzlib.teacher.expr import Expr
+from kzlib.teacher.scalars import INFIX
+
+
+def size_text(e: Expr, need: int = 0) -> str:
+    """
+    >>> from kzlib.teacher.expr import dim
+    >>> size_text((dim("x.shape[2]", 9) - 3) // 2 + 1)
+    '(x.shape[2] - 3) // 2 + 1'
+    """
+    if e.op == "const":
+        return str(e.attr)
+    if e.op == "dim":
+        return str(e.attr.text)
+    if e.op == "neg":
+        return f"-{size_text(e.args[0], 9)}"
+    if e.op in ("max", "min"):
+        return f"{e.op}({size_text(e.args[0])}, {size_text(e.args[1])})"
+    sign, _, level = INFIX[e.op]
+    text = f"{size_text(e.args[0], level)} {sign} {size_text(e.args[1], level + (e.op not in ('add', 'mul')))}"
+    return f"({text})" if level < need else text

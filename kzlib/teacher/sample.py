@@ -1,0 +1,119 @@
+"""Samples: a module, its kernel, and how the kernel was made."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from kzlib.records import Backend, Candidate, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A task with a kernel for it; `family` is the anchor's, `principles` name the compiler ideas the kernel uses."""
+
+    task: Task
+    candidate: Candidate
+    family: str
+    schedule: dict[str, Any] = field(default_factory=dict)
+    principles: tuple[str, ...] = ()
+
+
+CHUNK = 32
+
+
+def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | None, styles: str) -> Sample | None:
+    """Sample `index` of the stream of `seed`: the same on every machine, whatever the number of workers."""
+    from kzlib.teacher import grammar
+    from kzlib.teacher.compiler import compile_graph
+    from kzlib.teacher.graph import Unsupported, trace
+    from kzlib.teacher.schedule import draw
+
+    rng = random.Random(f"{seed}/{index}/{backend}")  # noqa: S311
+    for _ in range(30):
+        apis = grammar.sample_apis(rng, families)
+        draft = grammar.draft_for(apis, rng, styles)
+        if draft is None or (styles == "plain" and len(draft.lines) > 6):
+            continue
+        if families and not set(draft.families) & set(families):
+            continue
+        source = grammar.module_source(draft)
+        schedule = draw(rng, styles)
+        try:
+            graph = trace(source)
+        except (RuntimeError, ValueError, TypeError, IndexError):
+            continue  # the grammar wrote a module that Torch refuses
+        try:
+            text, plan, principles = compile_graph(source, graph, backend, schedule)
+        except Unsupported:
+            continue
+        if styles == "plain" and (len(plan.steps) > 3 or len(text) > 3200):
+            continue
+        task = Task(source, tuple(draft.apis), origin=f"teacher:{styles}")
+        return Sample(task, Candidate(task.id, backend, text), draft.families[0], schedule, principles)
+    return None
+
+
+def _chunk(arguments: tuple[int, int, int, Backend, tuple[str, ...] | None, str]) -> list[Sample]:
+    import torch
+
+    torch.set_num_threads(1)
+    seed, start, stop, *rest = arguments
+    made = (sample(seed, k, *rest) for k in range(start, stop))
+    return [s for s in made if s is not None]
+
+
+def generate(
+    n: int, seed: int, backend: Backend = "triton", families: Sequence[str] | None = None, styles: str = "plain",
+    workers: int | None = None,
+) -> Iterator[Sample]:  # fmt: skip
+    """`n` samples with different tasks, in an order fixed by `seed`. `workers` processes write them (1: this one).
+
+    >>> [s.family for s in generate(2, seed=0, families=["softmax"], workers=1)]
+    ['softmax', 'softmax']
+    """
+    chosen = _families(families)
+    seen: set[str] = set()
+    for s in _stream(seed, backend, chosen, styles, workers):
+        if s.task.id in seen:
+            continue
+        seen.add(s.task.id)
+        yield s
+        if len(seen) == n:
+            return
+
+
+def _families(families: Sequence[str] | None) -> tuple[str, ...] | None:
+    from kzlib.teacher.grammar import families as known
+
+    if not families:
+        return None
+    for name in families:
+        if name not in known():
+            raise ValueError(f"no family is called {name!r}: use one of {', '.join(known())}")
+    return tuple(families)
+
+
+def _stream(seed: int, backend: Backend, families: Any, styles: str, workers: int | None) -> Iterator[Sample]:
+    import os
+
+    workers = workers or min(8, len(os.sched_getaffinity(0)))
+    jobs = ((seed, start, start + CHUNK, backend, families, styles) for start in range(0, 1 << 40, CHUNK))
+    if workers == 1:
+        for job in jobs:
+            yield from _chunk(job)
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context)
+    try:
+        pending = [pool.submit(_chunk, next(jobs)) for _ in range(2 * workers)]
+        while True:
+            done = pending.pop(0).result()
+            pending.append(pool.submit(_chunk, next(jobs)))
+            yield from done
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,564 @@
+"""Print a kernel as Triton. Every load and store is masked; sums are kept in fp32; products use IEEE fp32."""
+
+from __future__ import annotations
+
+import math
+
+from kzlib.teacher.emit import Emitter, finite_repr
+from kzlib.teacher.expr import INT, Expr, const, product, substitute, value_of, var, variables, walk
+from kzlib.teacher.host import size_text
+from kzlib.teacher.kernel import Kernel, Printed
+from kzlib.teacher.scalars import REDUCTIONS
+
+HELPERS = {
+    "multiply": "@triton.jit\ndef multiply(a, b):\n    return a * b\n",
+    "larger": "@triton.jit\ndef larger(a, b):\n    return tl.maximum(a, b)\n",
+    "smaller": "@triton.jit\ndef smaller(a, b):\n    return tl.minimum(a, b)\n",
+    "log_add": "@triton.jit\ndef log_add(a, b):\n    m = tl.maximum(a, b)\n    return m + tl.log(1.0 + tl.exp(tl.minimum(a, b) - m))\n",
+}
+SCAN_HELPER = {"mul": "multiply", "max": "larger", "min": "smaller", "logadd": "log_add"}
+COMBINE = {"add": "{0} + {1}", "mul": "{0} * {1}", "max": "tl.maximum({0}, {1})", "min": "tl.minimum({0}, {1})"}
+
+
+def print_triton(kernel: Kernel, plain: bool = True) -> Printed:
+    """The kernel's text and its launch line, under `kernel.schedule`."""
+    dry = TritonPrinter(kernel, plain)
+    printed = getattr(dry, f"{kernel.kind}_kernel")()
+    if not dry.invariant:
+        return printed
+    printer = TritonPrinter(kernel, plain)
+    printer.hoist = dry.invariant
+    return getattr(printer, f"{kernel.kind}_kernel")()
+
+
+RESERVED = {
+    "map": {"i", "n", "mask"},
+    "row": {"row", "r", "n", "mask", "s"},
+    "reduce": {"row", "r", "n", "mask", "s"},
+    "scan": {"row", "r", "n", "mask", "s", "carry", "part", "value"},
+    "dot": {"m", "n", "k", "z", "s", "acc", "M", "N", "K"},
+}
+
+
+class TritonPrinter(Emitter):
+    backend = "triton"
+
+    def __init__(self, kernel: Kernel, plain: bool):
+        self.reserved = frozenset(RESERVED[kernel.kind])
+        super().__init__(plain=plain)
+        self.setup: list[str] = []
+        self.kernel = kernel
+        self.schedule = kernel.schedule
+        self.masks: dict[str, str] = {}
+        self.mode = "serial"
+        self.others: dict[Expr, str] = {}
+        self.constexprs: list[tuple[str, str]] = []
+        self.helpers: list[str] = []
+        self.block = "BLOCK"
+        self.wide = any(math.prod(b.sizes or (1,)) >= 2**31 for b in self._buffers())
+
+    def _buffers(self) -> list:
+        return [e.attr for e in walk(self.kernel.body) if e.op == "load"] + [self.kernel.out]
+
+    # -------------------------------------------------------------- syntax
+
+    def assign(self, name: str, text: str, dtype: str) -> None:
+        self.line(f"{name} = {text}")
+
+    def literal(self, e: Expr) -> str:
+        if isinstance(e.attr, bool):
+            return str(e.attr)
+        if e.dtype in INT:
+            return str(e.attr)
+        if math.isinf(e.attr):
+            return 'float("inf")' if e.attr > 0 else '-float("inf")'
+        return finite_repr(e.attr)
+
+    def mask_of(self, e: Expr, guard: Expr | None = None) -> str:
+        roots = self.roots_of(e)
+        terms = [self.masks[r] for r in self.masks if r in roots]
+        if guard is not None and not (guard.op == "const" and guard.attr is True):
+            terms.append(self.text(guard))
+        if len(terms) == 1:
+            return terms[0]
+        return " & ".join(t if t.isidentifier() or (t.startswith("(") and " & " in t) else f"({t})" for t in terms)
+
+    def load_text(self, e: Expr) -> str:
+        where = self.text(self.offset(e), 7)
+        pointer = self.pointer(e.attr)
+        mask = self.mask_of(self.offset(e), e.args[-1])
+        at = pointer if where == "0" else f"{pointer} + {where}"
+        other = self.others.get(e, "0.0" if e.dtype not in (*INT, "bool") else "0")
+        text = f"tl.load({at}, mask={mask}, other={other})" if mask else f"tl.load({at})"
+        return f"{text}.to(tl.float32)" if e.attr.dtype in ("f16", "bf16") else text
+
+    def store_line(self, value: Expr) -> None:
+        text = self.text(value)
+        store = self.kernel.store()
+        where = self.text(self.offset(store), 7)
+        mask = self.mask_of(self.offset(store))
+        pointer = self.pointer(self.kernel.out)
+        at = pointer if where == "0" else f"{pointer} + {where}"
+        self.line(f"tl.store({at}, {text}, mask={mask})" if mask else f"tl.store({at}, {text})")
+
+    def length(self, extent: Expr, name: str) -> str:
+        """A loop or mask bound as a kernel argument called `name` (a literal when it is one)."""
+        if extent.op == "const":
+            return str(extent.attr)
+        known = self.known(extent)
+        if known:
+            return known
+        from kzlib.teacher.emit import Argument
+
+        self.arguments[("length", name)] = Argument(name, name, "size", "i32")
+        self.setup.append(f"{name} = {size_text(extent)}")
+        self.names.add(name)
+        self.scopes[0].memo[extent] = name
+        return name
+
+    def program(self, axis: int) -> str:
+        return f"tl.program_id({axis})" + (".to(tl.int64)" if self.wide else "")
+
+    # -------------------------------------------------------------- kinds
+
+    def map_kernel(self) -> Printed:
+        k = self.kernel
+        block = self.schedule.get("block", 1024)
+        order = [v for v in k.space.outer if value_of(v.attr[1]) != 1]
+        body = _drop_unit(k.body, k.space.outer)
+        flat = var("#i", const(1 << 62))
+        self.bind(flat, "i", {"i"})
+        self.masks["i"] = "mask"
+        self.arguments[("pointer", k.out.text)] = self._out_argument()
+        self.length_numel()
+        self.bind_flat(flat, order, [body, k.store()], {"i"})
+        self.line(f"i = {self.program(0)} * BLOCK + tl.arange(0, BLOCK)")
+        self.line("mask = i < n")
+        self.mode = "serial"
+        self.open_scope(body)
+        self.store_line(body)
+        self.constexprs = [("BLOCK", str(block))]
+        fused = sum(1 for e in walk(body) if e.label and e.dtype == "f32") > 1
+        return self.finish(f"(triton.cdiv(n, {block}),)", ("fusion",) if fused else ())
+
+    def length_numel(self) -> None:
+        from kzlib.teacher.emit import Argument
+
+        self.arguments[("length", "n")] = Argument("n", "n", "size", "i32")
+        self.setup.append(f"n = {self.kernel.out.text}.numel()")
+
+    def _out_argument(self):
+        from kzlib.teacher.emit import Argument
+
+        out = self.kernel.out
+        name = "out_ptr"
+        self.names.add(name)
+        return Argument(name, out.text, "pointer", out.dtype, out)
+
+    def _row_setup(self) -> tuple[Expr, Expr, Expr]:
+        """Bind the program's row and the vector within it; gives body, row extent and the flat row variable."""
+        k = self.kernel
+        reduced = next((e for e in walk(k.body) if e.op == "reduce"), None)
+        row = [v for v in k.space.row if not is_unit(v)] or list(reduced.attr[1:] if reduced is not None else ())
+        body = _same_row(_drop_unit(k.body, (*k.space.outer, *k.space.row)), row)
+        extent = product([v.attr[1] for v in row])
+        self.arguments[("pointer", k.out.text)] = self._out_argument()
+        flat_row, flat = var("#row", const(1 << 62)), var("#r", extent)
+        self.bind(flat_row, "row", set())
+        self.bind(flat, "r", {"r"})
+        self.masks["r"] = "mask"
+        outer = [v for v in k.space.outer if value_of(v.attr[1]) != 1]
+        self.length(extent, "n")
+        self.bind_flat(flat_row, outer, [body, k.store()], set())
+        self.bind_flat(flat, row, [body, k.store()], {"r"})
+        if outer:
+            self.line(f"row = {self.program(0)}")
+        return body, extent, flat
+
+    def reduce_kernel(self) -> Printed:
+        return self.row_kernel()
+
+    def row_kernel(self) -> Printed:
+        k = self.kernel
+        body, extent, flat = self._row_setup()
+        one = self.schedule.get("passes", "one") == "one"
+        n = self.length(extent, "n")
+        self.mode = "block" if one else "loop"
+        if one:
+            self.constexprs = [("BLOCK", f"triton.next_power_of_2({n})")]
+            self.line("r = tl.arange(0, BLOCK)")
+            self.line(f"mask = r < {n}")
+            self.choose_others(body)
+            self.open_scope(body)
+            self.rowwise(body, flat)
+            self.store_line(body)
+        else:
+            self.constexprs = [("BLOCK", str(self.schedule.get("block", 1024)))]
+            self.open_scope(body)
+            self.rowwise(body, flat)
+            if self.roots_of(Expr("index", k.store().args)):
+                self.row_loop(n)
+                self.open_scope(body)
+                self.store_line(body)
+                self.close_scope()
+                self.indent = self.indent[:-4]
+            else:
+                self.store_line(body)
+        principles = ("reduction", "fusion") if k.kind == "row" else ("reduction",)
+        return self.finish(f"({self.rows()},)", principles + (() if one else ("tiling",)))
+
+    def rows(self) -> str:
+        outer = [v.attr[1] for v in self.kernel.space.outer]
+        return size_text(product(outer))
+
+    def row_loop(self, n: str) -> None:
+        self.prelude()
+        self.loop_variables.add("#r")
+        self.line(f"for s in range(0, {n}, BLOCK):")
+        self.indent += "    "
+        self.line("r = s + tl.arange(0, BLOCK)")
+        self.line(f"mask = r < {n}")
+
+    def rowwise(self, body: Expr, flat: Expr) -> None:
+        """Give every reduction, and every operator on reductions alone, its line before the row is written."""
+        for e in walk(body):
+            if e.op == "reduce" and e.args[0] is not None:
+                inside = any(p.label and e in p.args for p in walk(body)) and False
+                if not inside and not _wrapped(body, e):
+                    self.statement(e, e.label or {"max": "m", "min": "m"}.get(e.attr[0], "total"))
+            elif e.label and any(x.op == "reduce" for x in walk(e)) and not self.roots_of(e):
+                self.statement(e, e.label)
+
+    def scan_kernel(self) -> Printed:
+        body, extent, flat = self._row_setup()
+        n = self.length(extent, "n")
+        scan = next(e for e in walk(body) if e.op == "scan")
+        self.mode = "block"
+        if self.schedule.get("passes", "one") == "one":
+            self.constexprs = [("BLOCK", f"triton.next_power_of_2({n})")]
+            self.line("r = tl.arange(0, BLOCK)")
+            self.line(f"mask = r < {n}")
+            self.open_scope(body)
+            self.store_line(body)
+        else:
+            self.constexprs = [("BLOCK", str(self.schedule.get("block", 1024)))]
+            kind = scan.attr[0]
+            identity = {
+                "add": "0.0",
+                "mul": "1.0",
+                "max": '-float("inf")',
+                "min": 'float("inf")',
+                "logadd": '-float("inf")',
+            }[kind]
+            self.line(f"carry = {identity}")
+            self.row_loop(n)
+            self.open_scope(body)
+            value = self.text(scan.args[0])
+            self.line(f"part = tl.where(mask, {value}, {identity})")
+            combine = {**COMBINE, "logadd": "log_add({0}, {1})"}[kind]
+            self.line(f"value = {combine.format('carry', self.scan_text(kind, 'part'))}")
+            self.line(f"carry = {combine.format('carry', self.collapse(kind, 'part'))}")
+            self.scopes[-1].memo[scan] = "value"
+            self.store_line(body)
+        return self.finish(f"({self.rows()},)", ("reduction",))
+
+    def collapse(self, kind: str, text: str) -> str:
+        if kind in ("add", "max", "min"):
+            return f"tl.{REDUCTIONS[kind][1]}({text}, 0)"
+        helper = SCAN_HELPER[kind]
+        self.use(helper)
+        return f"tl.reduce({text}, 0, {helper})"
+
+    def scan_text(self, kind: str, text: str) -> str:
+        if kind == "add":
+            return f"tl.cumsum({text}, 0)"
+        helper = SCAN_HELPER[kind]
+        self.use(helper)
+        return f"tl.associative_scan({text}, 0, {helper})"
+
+    def use(self, helper: str) -> None:
+        if HELPERS[helper] not in self.helpers:
+            self.helpers.append(HELPERS[helper])
+
+    # -------------------------------------------------------------- reductions
+
+    def identity(self, kind: str, dtype: str) -> str:
+        value = REDUCTIONS[kind][0]
+        if dtype in (*INT, "bool"):
+            return {"add": "0", "mul": "1", "max": "-2147483648", "min": "2147483647"}[kind]
+        return self.literal(const(float(value), "f32"))
+
+    def reduce_text(self, e: Expr) -> str:
+        if e.op == "scan":
+            return self.scan_text(e.attr[0], self.text(e.args[0]))
+        if e.op == "dot":
+            e = Expr("reduce", (e.args[0] * e.args[1],), ("add", *e.attr[1:]), "f32")
+        if self.mode == "block":
+            return self.block_reduce(e)
+        return self.loop_reduce(e) if self.mode == "loop" else self.serial_reduce(e)
+
+    def masked(self, e: Expr, kind: str) -> str:
+        """The reduction's operand with the lanes beyond the row set to the identity, unless they already are."""
+        body = e.args[0]
+        text = self.text(body)
+        identity = {"argmax": '-float("inf")', "argmin": 'float("inf")'}.get(kind) or self.identity(kind, body.dtype)
+        if lane_value(body, self.others) == {"argmax": -math.inf, "argmin": math.inf}.get(
+            kind, REDUCTIONS.get(kind, (0,))[0]
+        ):
+            return text
+        return f"tl.where(mask, {text}, {identity})"
+
+    def block_reduce(self, e: Expr) -> str:
+        kind = e.attr[0]
+        text = self.masked(e, kind)
+        if kind.startswith("arg"):
+            return f"tl.{kind}({text}, 0)"
+        return self.collapse(kind, text)
+
+    def loop_reduce(self, e: Expr) -> str:
+        kind, body = e.attr[0], e.args[0]
+        n = self.kernel.row_length()
+        bound = self.length(product([v.attr[1] for v in e.attr[1:]]), "n") if n else "0"
+        dtype = {"i32": "tl.int32", "i64": "tl.int64", "bool": "tl.int32"}.get(body.dtype, "tl.float32")
+        if kind.startswith("arg"):
+            return self.loop_arg(e, bound)
+        acc = self.fresh("acc")
+        self.line(f"{acc} = tl.full((BLOCK,), {self.identity(kind, body.dtype)}, {dtype})")
+        self.row_loop(bound)
+        self.open_scope(body)
+        text = self.masked(e, kind)
+        if kind in ("add", "mul"):
+            self.line(f"{acc} {'+' if kind == 'add' else '*'}= {text}")
+        else:
+            self.line(f"{acc} = {COMBINE[kind].format(acc, text)}")
+        self.close_scope()
+        self.indent = self.indent[:-4]
+        return self.collapse(kind, acc)
+
+    def loop_arg(self, e: Expr, bound: str) -> str:
+        worst, sign, best_of = ('-float("inf")', ">", "max") if e.attr[0] == "argmax" else ('float("inf")', "<", "min")
+        best, at = self.fresh("best"), self.fresh("at")
+        self.line(f"{best} = tl.full((BLOCK,), {worst}, tl.float32)")
+        self.line(f"{at} = tl.zeros((BLOCK,), tl.int32)")
+        self.row_loop(bound)
+        self.open_scope(e.args[0])
+        value = self.fresh("value")
+        self.line(f"{value} = {self.masked(e, e.attr[0])}")
+        self.line(f"{at} = tl.where({value} {sign} {best}, r, {at})")
+        self.line(f"{best} = tl.{best_of}imum({best}, {value})")
+        self.close_scope()
+        self.indent = self.indent[:-4]
+        return f"tl.min(tl.where({best} == tl.{best_of}({best}, 0), {at}, {bound}), 0)"
+
+    def serial_reduce(self, e: Expr) -> str:
+        """A loop in every lane over the reduced indices."""
+        kind, body = e.attr[0], e.args[0]
+        arg = kind.startswith("arg")
+        dtype = {"i32": "tl.int32", "i64": "tl.int64", "bool": "tl.int32"}.get(body.dtype, "tl.float32")
+        acc = self.fresh("best" if arg else "acc")
+        shape = "(BLOCK,)"
+        start = {"argmax": '-float("inf")', "argmin": 'float("inf")'}.get(kind) or self.identity(kind, body.dtype)
+        zero = start in ("0.0", "0")
+        self.line(f"{acc} = tl.zeros({shape}, {dtype})" if zero else f"{acc} = tl.full({shape}, {start}, {dtype})")
+        at = ""
+        if arg:
+            at = self.fresh("at")
+            self.line(f"{at} = tl.zeros({shape}, tl.int32)")
+        self.prelude()
+        depth = self.indent
+        flat: Expr = const(0)
+        for v in e.attr[1:]:
+            if value_of(v.attr[1]) == 1 and v.attr[1].op == "const":
+                self.bound[v.attr[0]] = "0"
+                continue
+            name = v.attr[0] if v.attr[0] not in self.names else self.fresh(v.attr[0])
+            self.bind(v, name, set())
+            self.loop_variables.add(v.attr[0])
+            self.line(f"for {name} in range({self.text(v.attr[1])}):")
+            self.indent += "    "
+            flat = flat * v.attr[1] + v
+        self.open_scope(body)
+        text = self.text(body)
+        if arg:
+            value = self.fresh("value")
+            self.line(f"{value} = {text}")
+            self.line(f"{at} = tl.where({value} {'>' if kind == 'argmax' else '<'} {acc}, {self.text(flat)}, {at})")
+            self.line(f"{acc} = tl.{kind[3:]}imum({acc}, {value})")
+        elif kind in ("add", "mul"):
+            self.line(f"{acc} {'+' if kind == 'add' else '*'}= {text}")
+        else:
+            self.line(f"{acc} = {COMBINE[kind].format(acc, text)}")
+        self.close_scope()
+        self.loop_variables -= {v.attr[0] for v in e.attr[1:]}
+        self.indent = depth
+        return at if arg else acc
+
+    def choose_others(self, body: Expr) -> None:
+        """Pick what masked-off loads give (0 or the first reduction's identity) so that fewest selects are needed."""
+        reduces = [e for e in walk(body) if e.op == "reduce"]
+        if not reduces:
+            return
+        kind = reduces[0].attr[0]
+        wanted = {"argmax": -math.inf, "argmin": math.inf}.get(kind, REDUCTIONS.get(kind, (0.0,))[0])
+        loads = [
+            e
+            for e in walk(body)
+            if e.op == "load" and e.dtype not in (*INT, "bool") and self.roots_of(Expr("i", e.args))
+        ]
+        plans: list[dict[Expr, str]] = [{}]
+        if math.isinf(wanted):
+            plans.append(dict.fromkeys(loads, self.literal(const(wanted, "f32"))))
+
+        def selects(plan: dict[Expr, str]) -> int:
+            return sum(
+                lane_value(e.args[0], plan)
+                != {"argmax": -math.inf, "argmin": math.inf}.get(e.attr[0], REDUCTIONS.get(e.attr[0], (0,))[0])
+                for e in reduces
+            )
+
+        self.others = min(plans, key=selects)
+
+    # -------------------------------------------------------------- tiled products
+
+    def dot_kernel(self) -> Printed:
+        k = self.kernel
+        bm, bn, bk = self.schedule.get("tile", (64, 64, 32))
+        dot = next(e for e in walk(k.body) if e.op == "dot")
+        a, b, reduced = dot.args[0], dot.args[1], list(dot.attr[1:])
+        self.arguments[("pointer", k.out.text)] = self._out_argument()
+        stored = k.store()
+        sizes: dict[str, str] = {}
+        for name, members in (("m", k.space.m), ("n", k.space.n), ("k", tuple(reduced))):
+            sizes[name] = self.length(product([v.attr[1] for v in members]), name.upper())
+        m, n, kk, z = (var(x, const(1 << 62)) for x in ("#m", "#n", "#k", "#z"))
+        self.bind(m, "m", {"m"})
+        self.bind(n, "n", {"n"})
+        body = substitute(k.body, {v.attr[0]: const(0) for v in (*k.space.m, *k.space.n, *k.space.batch) if is_unit(v)})
+        dot = next(e for e in walk(body) if e.op == "dot")
+        a, b = dot.args
+        self.bind_flat(m, [v for v in k.space.m if not is_unit(v)], [body, stored], {"m"})
+        self.bind_flat(n, [v for v in k.space.n if not is_unit(v)], [body, stored], {"n"})
+        self.masks = {"m": f"m < {sizes['m']}", "n": f"n < {sizes['n']}"}
+        batch = [v for v in k.space.batch if not is_unit(v)]
+        self.bind(z, "z", set())
+        self.line(f"m = {self.program(0)} * BM + tl.arange(0, BM)[:, None]")
+        self.line(f"n = {self.program(1)} * BN + tl.arange(0, BN)[None, :]")
+        if batch:
+            self.bind_flat(z, batch, [body, stored], set())
+            self.line(f"z = {self.program(2)}")
+        self.line("acc = tl.zeros((BM, BN), tl.float32)")
+        stages = self.schedule.get("stages")
+        loop = f"range(0, {sizes['k']}, BK)" if not stages else f"tl.range(0, {sizes['k']}, BK, num_stages={stages})"
+        self.open_scope(body)
+        self.prelude()
+        self.loop_variables.add("#k")
+        self.line(f"for s in {loop}:")
+        self.indent += "    "
+        self.line("k = s + tl.arange(0, BK)")
+        names = []
+        for operand, text in ((a, "k[None, :]"), (b, "k[:, None]")):
+            self.bind(kk, text, {"k"})
+            self.names.discard(text)
+            self.masks["k"] = f"{text} < {sizes['k']}"
+            self.domains = [d for d in self.domains if d[1].attr[0] != "#k"]
+            self.domains = [d for d in self.domains if not set(d[0]) & set(reduced)]
+            for v in reduced:
+                self.roots.pop(v.attr[0], None)
+            self.bind_flat(kk, [v for v in reduced if not is_unit(v)], [operand], {"k"})
+            unit = {v.attr[0]: const(0) for v in reduced if is_unit(v)}
+            self.open_scope(operand)
+            names.append(self.text(substitute(operand, unit)))
+            self.scopes.pop()
+        del self.masks["k"]
+        self.loop_variables.clear()
+        self.line(f'acc = tl.dot({names[0]}, {names[1]}, acc, input_precision="ieee")')
+        self.indent = self.indent[:-4]
+        self.scopes[-1].memo[dot] = "acc"
+        self.store_line(body)
+        self.constexprs = [("BM", str(bm)), ("BN", str(bn)), ("BK", str(bk))]
+        grid = [f"triton.cdiv({sizes['m']}, {bm})", f"triton.cdiv({sizes['n']}, {bn})"]
+        if batch:
+            grid.append(size_text(product([v.attr[1] for v in batch])))
+        fused = any(e.label and e.dtype == "f32" for e in walk(body))
+        return self.finish(f"({', '.join(grid)})", ("tiling",) + (("fusion",) if fused else ()))
+
+    # -------------------------------------------------------------- text
+
+    def finish(self, grid: str, principles: tuple[str, ...]) -> Printed:
+        k = self.kernel
+        order = {"pointer": 0, "size": 1, "scalar": 2}
+        args = sorted(self.arguments.values(), key=lambda a: (order[a.kind], a.buffer is k.out))
+        params = [a.name for a in args] + [f"{name}: tl.constexpr" for name, _ in self.constexprs]
+        head = f"@triton.jit\ndef {k.name}({', '.join(params)}):\n"
+        filled = [a.host for a in args] + [f"{name}={value}" for name, value in self.constexprs]
+        warps = self.schedule.get("num_warps")
+        if warps:
+            filled.append(f"num_warps={warps}")
+        launch = f"{k.name}[{grid}]({', '.join(filled)})"
+        return Printed(
+            k.name, head + "\n".join(self.lines) + "\n", launch, tuple(self.helpers), principles, tuple(self.setup)
+        )
+
+
+def is_unit(v: Expr) -> bool:
+    return value_of(v.attr[1]) == 1
+
+
+def _drop_unit(body: Expr, order: tuple[Expr, ...]) -> Expr:
+    unit = {v.attr[0]: const(0) for v in order if is_unit(v)}
+    return substitute(body, unit) if unit else body
+
+
+def _same_row(body: Expr, row: list[Expr]) -> Expr:
+    """Rename every reduction's indices to the row's own, so that one load serves all passes."""
+    table: dict[str, Expr] = {}
+    for e in walk(body):
+        if e.op == "reduce":
+            for mine, theirs in zip(row, e.attr[1:], strict=True):
+                table[theirs.attr[0]] = mine
+    if not table:
+        return body
+    from kzlib.teacher.expr import rewrite
+
+    def change(e: Expr) -> Expr | None:
+        if e.op == "var":
+            return table.get(e.attr[0])
+        if e.op == "reduce" and tuple(e.attr[1:]) != tuple(row):
+            return Expr("reduce", (rewrite(e.args[0], change, memo),), (e.attr[0], *row), e.dtype, e.label)
+        return None
+
+    memo: dict[int, Expr] = {}
+    return rewrite(body, change, memo)
+
+
+def _wrapped(body: Expr, reduction: Expr) -> bool:
+    """True if a labelled row-constant operator will print the reduction inside its own line."""
+    parents = [p for p in walk(body) if any(a == reduction for a in p.args)]
+    return len(parents) == 1 and bool(parents[0].label) and not parents[0].op == "where"
+
+
+def lane_value(e: Expr, others: dict[Expr, str]) -> float | None:
+    """What an operand is on a lane beyond the row, or None if that is not known."""
+    if e.op == "load":
+        if e.dtype in (*INT, "bool"):
+            return None
+        return (
+            {'-float("inf")': -math.inf, 'float("inf")': math.inf}.get(others.get(e, ""), 0.0) if variables(e) else None
+        )
+    if e.op == "const":
+        return float(e.attr)
+    if e.op == "reduce":
+        return 0.734375  # any finite number
+    values = [lane_value(a, others) for a in e.args]
+    if any(v is None for v in values):
+        return None
+    try:
+        return _EVAL[e.op](*values) if e.op in _EVAL else None
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return None
+
+
+_EVAL = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: None if math.isinf(a) or math.isinf(b) else a * b,
+    "exp": math.exp, "abs": abs, "neg": lambda a: -a, "max": max, "min": min, "div": lambda a, b: None if math.isinf(a) else a / b,
+}  # fmt: skip
