@@ -10,10 +10,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from kzlib.records import Outcome
+from kzlib.verifier.affine import same_line
 from kzlib.verifier.ops import families, kind_of
 
 # Switches that let library products use fewer bits than the declared precision mode.
 PRECISION_FLAGS = {"allow_tf32", "cudnn_tf32", "matmul_precision", "fp16_reduction", "bf16_reduction", "default_dtype"}
+# Reference operators that a kernel which only moves or rescales values can honestly stand for.
+MOVES = frozenset({
+    "index", "index_select", "embedding", "gather", "take", "flip", "roll", "cat", "stack", "repeat", "where",
+    "repeat_interleave", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "upsample_nearest1d",
+    "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact2d", "reflection_pad1d", "reflection_pad2d",
+    "replication_pad1d", "replication_pad2d", "tril", "triu", "im2col", "col2im", "rot90", "masked_fill", "scatter",
+    "index_put", "diag_embed",
+})  # fmt: skip
+LINEAR = frozenset({
+    "add", "sub", "rsub", "mul", "div", "neg", "lerp", "addcmul", "native_dropout", "batch_norm", "layer_norm",
+    "group_norm", "instance_norm", "avg_pool2d", "mean", "cumsum",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +74,24 @@ def judge_evidence(
         return found(Outcome.CHEAT, "spoiling everything its kernels write does not change the answer")
     if needed and needed <= used:
         return found(Outcome.CHEAT, f"the library still does all of the reference's work ({', '.join(sorted(needed))})")
-    if needed and used and all(launch["copy"] or not launch["stores"] for launch in launches):
-        return found(Outcome.CHEAT, "its kernels only copy what the library computed")
+    if needed - used - MOVES - LINEAR and only_lines(launches):
+        return found(Outcome.CHEAT, "its kernels only copy or rescale what something else computed")
     facts["label"] = "partial: library operators remain" if used else "own kernels only"
     return found(Outcome.PASS, "")
+
+
+def only_lines(launches: list[dict[str, Any]]) -> bool:
+    """True when each kernel, in every call, stored one straight line of what it had loaded, with its own constants."""
+    lines: dict[str, tuple[float, float]] = {}
+    for launch in launches:
+        if not launch["stores"]:
+            continue
+        if not launch["copy"]:
+            return False
+        found = launch.get("line") or (1.0, 0.0)
+        if not same_line(lines.setdefault(launch["name"], found), found):
+            return False
+    return True
 
 
 def conflict(report: dict[str, Any]) -> str:

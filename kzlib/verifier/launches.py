@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from kzlib.verifier.affine import line_of_any, same_line
+
 SECTOR = 32  # bytes: the unit in which a GPU moves memory
 MAX_TRACKED = 64 << 20  # bytes of one storage beyond which conflicts between programs are not tracked
 
@@ -53,7 +55,8 @@ class Launch:
         self.programs = 0
         self.atomics = False
         self.conflict = ""
-        self.copies = True  # so far every store wrote values just as they were loaded
+        self.copies = True  # so far every store wrote loaded values as they were, or on one straight line
+        self.line: tuple[float, float] | None = None
         self.stores = 0
         self.tuning = False
         self.pointer_tables = False
@@ -94,7 +97,9 @@ class Launch:
             if kind != "atomic" and span.tracked and not self.conflict:
                 self._track(kind, span, offsets, size, value, mask, positions)
         if kind == "store" and self.copies and value is not None:
-            self.copies = any(a.dtype == value.dtype and a.tobytes() == value.tobytes() for a in self.loaded)
+            found = line_of_any(self.loaded, value, mask)
+            self.copies = found is not None and (self.line is None or same_line(found, self.line))
+            self.line = self.line or found
             if not self.copies:
                 self.loaded.clear()
 
@@ -167,7 +172,8 @@ class Launch:
         return {
             "name": self.name, "programs": self.programs, "loaded": self.loaded_bytes, "stored": self.stored_bytes,
             "unique": self.unique_bytes, "flops": self.flops, "copy": self.copies and self.stores > 0,
-            "stores": self.stores, "conflict": "" if self.atomics else self.conflict, "tuning": self.tuning,
+            "line": self.line, "stores": self.stores, "conflict": "" if self.atomics else self.conflict,
+            "tuning": self.tuning,
         }  # fmt: skip
 
 
