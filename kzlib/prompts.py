@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from kzlib.normal_form import normal_form
 from kzlib.records import Backend
 
 Style = Literal["compact", "instruct"]
@@ -24,13 +25,13 @@ def template(name: str) -> str:
 
 
 def coder_prompt(task_source: str, backend: Backend, style: Style = "compact") -> str:
-    """Ask the Coder for a kernel.
+    """Ask the Coder for a kernel; the compact form shows the module's normal form instead of its author's spelling.
 
-    >>> coder_prompt("class Model: ...", "triton")
-    '<|coder|><|triton|>class Model: ...<|kernel|>'
+    >>> coder_prompt("class Model: pass  # an empty one", "triton")
+    '<|coder|><|triton|>class Model:\\n    pass<|kernel|>'
     """
     if style == "compact":
-        return f"<|coder|><|{backend}|>{task_source.strip()}<|kernel|>"
+        return f"<|coder|><|{backend}|>{normal_form(task_source)}<|kernel|>"
     return template("coder").format(
         language=LANGUAGE[backend], backend_rule=template(backend), module=task_source.strip()
     )
