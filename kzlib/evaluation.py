@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kzlib import metrics
 from kzlib.answers import extract
@@ -31,6 +31,10 @@ from kzlib.records import (
     content_id,
     read_jsonl,
 )
+from kzlib.scores import write_attempts
+
+if TYPE_CHECKING:
+    from kzlib.workspace import Run
 
 STAGE = "05_evaluation"
 
@@ -38,9 +42,14 @@ STAGE = "05_evaluation"
 class Text(Protocol):
     """What a policy returns for one answer (`kzlib.policy.Generation`)."""
 
-    text: str
-    tokens: int
-    finish_reason: str
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def tokens(self) -> int: ...
+
+    @property
+    def finish_reason(self) -> str: ...
 
 
 # prompts, answers a prompt, seed -> for each prompt its answers
@@ -128,7 +137,7 @@ def _write(
     texts = write([prompt(task) for task in group], subject.n, seed)
     return {
         task.id: [
-            Answer(task.id, sample, subject.backend, item.text, item.tokens, item.finish_reason)
+            Answer(task.id, sample, subject.backend, item.text, item.tokens, item.finish_reason, role=subject.model)
             for sample, item in enumerate(written)
         ]
         for task, written in zip(group, texts, strict=True)
@@ -239,6 +248,58 @@ def _unreadable(answer: Answer, outcome: Outcome, rule: str, notes: tuple[str, .
         message="; ".join(notes),
         evidence={"sample": answer.sample, "rule": rule},
     )
+
+
+def sampler(
+    model: Any, tokenizer: Any, max_new_tokens: int, temperature: float, top_p: float, engine: str = "transformers"
+) -> Write:
+    """Answers of a loaded model ("transformers"), a folder or Hub id ("vllm"), or an endpoint ("openai")."""
+    from kzlib import policy
+
+    def write(prompts: list[str], n: int, seed: int) -> Sequence[Sequence[Text]]:
+        return policy.generate(
+            model,
+            tokenizer,
+            prompts,
+            n,
+            max_new_tokens,
+            temperature,
+            top_p,
+            seed,
+            engine=engine,  # type: ignore[arg-type]
+        )
+
+    return write
+
+
+def prompter(tokenizer: Any, backend: Backend, style: str) -> Callable[[Task], str]:
+    """What a model is asked for a task: the Coder prompt in this style, through the tokenizer's chat template."""
+    from kzlib.prompts import as_model_input, coder_prompt
+
+    return lambda task: as_model_input(coder_prompt(task.source, backend, style), tokenizer, style)  # type: ignore[arg-type]
+
+
+def choose(tasks: Sequence[Task], n: int) -> list[Task]:
+    """`n` tasks spread evenly over the source's order (levels, families), the same for every seed.
+
+    >>> [task.source for task in choose([Task(str(i)) for i in range(10)], 4)]
+    ['0', '2', '5', '7']
+    """
+    return [tasks[i * len(tasks) // n] for i in range(n)] if n < len(tasks) else list(tasks)
+
+
+def publish(run: Run, folder: Path, tasks: Iterable[Task], attempts: Sequence[Attempt]) -> None:
+    """Bring what `evaluate` kept in `folder` into the run's records, and write `metrics/attempts.csv`."""
+    for kind in ("answers", "verdicts"):
+        with run.replacing(f"records/{kind}.{STAGE}.jsonl") as scratch, scratch.open("wb") as file:
+            for path in sorted(folder.glob(f"{kind}.{STAGE}.*.jsonl")):
+                file.write(path.read_bytes())
+        run.record(f"evaluation.{kind}", f"records/{kind}.{STAGE}.jsonl", kind="records")
+    with run.replacing(f"records/tasks.{STAGE}.jsonl") as scratch:
+        append_jsonl(scratch, tasks)
+    run.record("evaluation.tasks", f"records/tasks.{STAGE}.jsonl", kind="records")
+    write_attempts(run.path("metrics/attempts.csv"), attempts)
+    run.record("evaluation.attempts", "metrics/attempts.csv", kind="metrics", rows=len(attempts))
 
 
 def skipped(attempts: Iterable[Attempt]) -> dict[str, int]:

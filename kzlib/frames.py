@@ -174,3 +174,10 @@ def heatmap_frame(top: int = 40) -> pd.DataFrame:
     chosen = np.argsort(-known.singles, kind="stable")[:top]
     rows = [(known.names[i], known.names[j], int(known.pairs[i, j])) for i, j in combinations(chosen, 2)]
     return pd.DataFrame(rows, columns=["a", "b", "value"])
+
+
+def read_api_sets(run: Run) -> list[tuple[str, ...]]:
+    """The API sets that notebook 01 sampled."""
+    path = run.require("api_sets.jsonl", made_by="01_data_sampling")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [tuple(row["apis"]) for row in rows]

@@ -258,8 +258,12 @@ def paired(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Pai
     """
     common = sorted(set(a) & set(b))
     gaps = [b[task] - a[task] for task in common]
-    # A difference is no share, so the binomial bound of `interval` does not apply to gaps that are all 1.
-    low, high = (None, None) if len(gaps) < 2 else _bootstrap_gaps(gaps, seed)
+    low, high = bootstrap(gaps, seed)
+    if (
+        len(gaps) > 1 and len(set(gaps)) == 1
+    ):  # no spread seen: at most a share `unseen` of all tasks differs, by at most 1
+        unseen = 1 - 0.025 ** (1 / len(gaps))
+        low, high = max(-1.0, gaps[0] * (1 - unseen) - unseen), min(1.0, gaps[0] * (1 - unseen) + unseen)
     return Paired(
         difference=math.fsum(gaps) / len(gaps) if gaps else None,
         low=low,
@@ -272,8 +276,15 @@ def paired(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Pai
     )
 
 
-def _bootstrap_gaps(gaps: Sequence[float], seed: int, draws: int = 2000) -> tuple[float, float]:
-    data = np.asarray(gaps, dtype=np.float64)
+def bootstrap(values: Sequence[float], seed: int = 0, draws: int = 2000) -> tuple[float | None, float | None]:
+    """95 % percentile interval of the mean of any values; (None, None) where they show no spread to resample.
+
+    >>> bootstrap([1.0, 1.0, 1.0])
+    (None, None)
+    """
+    data = np.asarray(values, dtype=np.float64)
+    if len(data) < 2 or np.all(data == data[0]):
+        return None, None
     means = data[np.random.default_rng(seed).integers(0, len(data), size=(draws, len(data)))].mean(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)
@@ -308,7 +319,7 @@ def speeds(values: Sequence[float | None], kind: str | None = None, seed: int = 
     if not known:
         return Speeds(0, failed, kind, None, None, None, None, None, ())
     logs = [math.log(value) for value in known]
-    low, high = (None, None) if len(logs) < 2 else _bootstrap_gaps(logs, seed)
+    low, high = bootstrap(logs, seed)
     return Speeds(
         n=len(known),
         failed=failed,

@@ -61,9 +61,8 @@ def _mean(values: Sequence[float], seed: int) -> dict[str, Any] | None:
     """Mean over steps with a bootstrap interval over those steps; None without a step."""
     if not values:
         return None
-    # The frontier reward is no share, so its interval must not use the binomial bound of shares.
-    gaps = metrics.paired({str(i): 0.0 for i in range(len(values))}, {str(i): v for i, v in enumerate(values)}, seed)
-    return {"value": math.fsum(values) / len(values), "low": gaps.low, "high": gaps.high, "steps": len(values)}
+    low, high = metrics.bootstrap(values, seed)
+    return {"value": math.fsum(values) / len(values), "low": low, "high": high, "steps": len(values)}
 
 
 def _coder(attempts: Sequence[Attempt], params: dict[str, Any]) -> list[dict[str, Any]]:

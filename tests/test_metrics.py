@@ -195,7 +195,8 @@ def test_paired_uses_only_tasks_both_runs_have():
 @given(st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 1), min_size=2))
 def test_a_run_against_itself_differs_by_nothing(scores):
     result = paired(scores, scores)
-    assert (result.difference, result.low, result.high) == (0, 0, 0)
+    assert result.difference == 0
+    assert result.low == -result.high < 0  # a few equal tasks prove little about all tasks
 
 
 def test_token_cost_counts_answers_that_could_not_be_judged():

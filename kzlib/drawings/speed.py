@@ -41,6 +41,7 @@ def alpha(frame: pd.DataFrame) -> Figure:
     figure.legend(loc="outside upper right")
     axis.set_xticks(range(len(frame)), [f"{r.label}\n{r.tasks} tasks" for r in frame.itertuples(index=False)])
     axis.margins(y=0.15)
+    axis.set_ylim(bottom=0)
     axis.set_ylabel(f"speedup, best of n answers ({kinds_of(frame)})")
     return figure
 
