@@ -17,6 +17,7 @@ from kzlib.apis.imports import Imports
 
 FRESH = ("u", "v", "w", "p", "q", "r", "s", "t")
 _METADATA = frozenset({"shape", "dtype", "device", "ndim"})
+_SIZES = frozenset({"size", "dim", "numel"})
 _ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
@@ -282,7 +283,7 @@ class _Straight:
     def _is_operation(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Call):
             method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-            return method not in ("size", "dim", "numel", "float", "long") and self._reads_value(node)
+            return method not in _SIZES and self._reads_value(node)
         return isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp) and self._reads_value(node)
 
     def _reads_value(self, node: ast.expr) -> bool:
@@ -302,7 +303,7 @@ class _Straight:
     def _named(self) -> list[ast.stmt]:
         last: dict[str, int] = {}
         for index, (_, expression) in enumerate(self.operations):
-            last |= {name: index for name in _names(expression)}
+            last |= dict.fromkeys(_names(expression), index)
         last |= {name: len(self.operations) for name in _names(self.result)}  # type: ignore[arg-type]
         where = {name: name for name in self.arguments}
         free = [name for name in FRESH if name not in self.taken] + [f"v{i}" for i in range(99)]
