@@ -20,7 +20,7 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from kzlib.drawings import apis, outcomes, speed, training
+from kzlib.drawings import apis, outcomes, sampling, speed, training
 
 if TYPE_CHECKING:
     from kzlib.workspace import Run
@@ -46,6 +46,9 @@ KINDS: dict[str, Kind] = {
     "pipeline": Kind(outcomes.pipeline, outcomes.pipeline_alt, outcomes.PIPELINE_COLUMNS),
     "heatmap": Kind(apis.heatmap, apis.heatmap_alt, apis.HEATMAP_COLUMNS),
     "api_graph": Kind(apis.api_graph, apis.api_graph_alt, apis.GRAPH_COLUMNS),
+    "curves": Kind(sampling.curves, sampling.curves_alt, sampling.CURVE_COLUMNS),
+    "shares": Kind(sampling.shares, sampling.shares_alt, sampling.SHARE_COLUMNS),
+    "gates": Kind(sampling.gates, sampling.gates_alt, sampling.GATE_COLUMNS),
 }
 
 

@@ -102,11 +102,12 @@ def plans(source: str) -> Iterator[Plan]:
     trailing = sorted({n.value for n in numbers if n.trailing} - leading, reverse=True)
     seen: set[str] = set()
     for cap in CAPS:
-        choices = [
-            (small, odd, False) for small in dict.fromkeys([frozenset(leading), frozenset()]) for odd in trailing
-        ]
-        choices += [(frozenset(leading), None, False), (frozenset(), None, False)]
+        smalls = dict.fromkeys([frozenset(leading), frozenset[int]()])
+        choices: list[tuple[frozenset[int], int | None, bool]]
+        choices = [(small, odd, False) for small in smalls for odd in trailing]
+        choices += [(frozenset(leading), None, False)] if leading else []
         choices += [(frozenset(), odd, True) for odd in [*trailing, None]]
+        choices += [(frozenset(), None, False)]
         for small, odd, tiny in choices:
             values = [_smaller(n, cap, small, odd, tiny) for n in numbers]
             text = rewritten(source, numbers, values)

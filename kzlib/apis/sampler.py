@@ -30,7 +30,7 @@ TEMPERING = 0.4  # power of the marginal: 1 keeps real frequencies, 0 is uniform
 SMOOTHING = 20.0  # classes' worth of marginal mixed into each conditional
 FLOOR = 0.15  # share of sets whose first API is drawn uniformly
 LAYOUT_DAMPING = 0.3
-SHARPNESS = 8  # power of the frontier reward in the frontier sampler's weights
+SHARPNESS = 16  # power of the frontier reward in the frontier sampler's weights
 POOL = 8  # sets looked at for one taken at the frontier
 MAX_REDRAWS = 50
 
