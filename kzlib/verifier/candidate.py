@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import builtins
 import socket
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,7 +38,6 @@ _FLAGS: dict[str, Any] = {}
 def warm_up() -> None:
     """Before any fork: watch the interpreter, run a kernel once, and note which functions are whose."""
     torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True, warn_only=True)  # imports half of torch._dynamo, which patches torch
     children.seed_everything(0)
     interpreter.warm_up()
     _hide_host_views()
@@ -62,10 +63,13 @@ def _callables() -> list[tuple[str, Any, str, Any]]:
         "triton executor": ti.GridExecutor, "triton function": ti.InterpretedFunction, "triton autotuner": Autotuner,
         "recorder": launches.Recorder, "launch": launches.Launch, "operator log": ops.OpLog, "wire": wire,
         "operators": ops, "launches": launches, "children": children, "interpreter hooks": interpreter,
+        "session": Session, "candidate": sys.modules[__name__],
     }  # fmt: skip
     rows = []
     for label, owner in owners.items():
         for name, value in list(vars(owner).items()):
+            if name == "manual_seed":  # torch._dynamo wraps it whenever something imports it
+                continue
             if callable(value) or isinstance(value, property | staticmethod | classmethod | ModuleType):
                 rows.append((label, owner, name, value))
     return rows
@@ -100,12 +104,13 @@ def main(channel: socket.socket, walls: list[str]) -> None:
     """Serve one candidate until the judge hangs up or the candidate fails."""
     job = wire.receive(channel)
     session = Session(job)
+    report = Session.report  # bound now, as its default is: the candidate may rebind the names later
     try:
         wire.send(channel, {"event": "built", "walls": walls, **session.build()})
         while True:
             request = wire.receive(channel)
             if request.get("report"):
-                wire.send(channel, {"event": "report", **session.report()})
+                wire.send(channel, {"event": "report", **report(session)})
                 continue
             if "state" in request:
                 answer = session.load_state(request["state"], request["training"])
@@ -132,7 +137,7 @@ class Session:
 
     def build(self) -> dict[str, Any]:
         """Import the file and construct the model under the reference's seed."""
-        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch._C._set_deterministic_algorithms(True, warn_only=True)  # the public form imports torch._dynamo: 3 s
         torch.utils.deterministic.fill_uninitialized_memory = True  # torch.empty holds NaN, not an old answer
         self.flags = flags()
         self.recorder.reset()
@@ -182,6 +187,8 @@ class Session:
         if self.inputs is None:
             self.inputs = children.Guarded(inputs)
         mine = self.inputs.write(inputs)
+        for tensor in children.tensors_of(mine):
+            self.recorder.storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
         before = children.copy_tree(mine)
         first = len(self.recorder.launches)
         self.recorder.corrupt = corrupt
@@ -207,11 +214,11 @@ class Session:
             "buffers": buffers, "guards": self.inputs.intact(), "problem": None,
         }  # fmt: skip
 
-    def report(self) -> dict[str, Any]:
-        """Facts about the calls made so far."""
+    def report(self, look: Callable[[], list[str]] = tampered) -> dict[str, Any]:
+        """Facts about the calls made so far; `look` names what was tampered with."""
         now = flags()
         return {
-            "calls": self.calls, "tampered": tampered()[:5], "threads": self.extra_threads,
+            "calls": self.calls, "tampered": look()[:5], "threads": self.extra_threads,
             "flags": sorted(name for name, value in self.flags.items() if now[name] != value), "seconds": self.seconds,
         }  # fmt: skip
 

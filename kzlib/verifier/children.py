@@ -25,10 +25,12 @@ MAX_TEXT = 400
 
 
 def seed_everything(seed: int) -> None:
-    """Seed Python's, numpy's and torch's global generators."""
+    """Seed Python's, numpy's and torch's CPU generators (`torch.manual_seed` also walks the devices this has not)."""
     random.seed(seed)
     np.random.seed(seed % (1 << 32))  # noqa: NPY002 - task code may use the legacy generator
-    torch.manual_seed(seed)
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
 
 
 def load_source(source: str, role: str) -> tuple[ModuleType, str]:
@@ -80,13 +82,13 @@ def shake_initialisers(seed: int) -> None:
     Both sides draw the same values, because the draw depends on the seed, the shape and the order of calls only.
     """
     init = torch.nn.init
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator("cpu").manual_seed(seed)
 
     def near(tensor: torch.Tensor, value: float) -> torch.Tensor:
         with torch.no_grad():
             if not tensor.is_floating_point():
                 return tensor.fill_(value)
-            noise = torch.rand(tensor.shape, generator=generator) * 0.5 - 0.25
+            noise = torch.rand(tensor.shape, generator=generator, device="cpu") * 0.5 - 0.25
             return tensor.copy_((noise + value).to(tensor.dtype))
 
     init.ones_ = lambda tensor: near(tensor, 1.0)
@@ -96,12 +98,12 @@ def shake_initialisers(seed: int) -> None:
 
 def shake_constants(model: torch.nn.Module, seed: int) -> None:
     """Move every parameter and running statistic whose elements are all equal a little off its value, in place."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator("cpu").manual_seed(seed)
     for tensor in all_state(model).values():
         if tensor.is_floating_point() and tensor.numel() and bool((tensor == tensor.flatten()[0]).all()):
-            noise = torch.rand(tensor.shape, generator=generator) * 0.5 - 0.25
+            noise = torch.rand(tensor.shape, generator=generator, device="cpu") * 0.5 - 0.25
             with torch.no_grad():
-                tensor.add_(noise.to(tensor.dtype))
+                tensor.add_(noise.to(tensor))
 
 
 def all_state(model: torch.nn.Module) -> dict[str, torch.Tensor]:

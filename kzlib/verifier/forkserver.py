@@ -16,6 +16,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,7 @@ class Server:
             os.environ.clear()
             os.environ.update({"HOME": scratch, "TMPDIR": scratch, "PATH": "/usr/bin:/bin", **request["environment"]})
             walls = sandbox.child_walls(scratch, self.limits, "mounts" in self.walls, self.readable, self.devices)
+            tempfile.tempdir = None  # the server's own answer is remembered there
             module, function = request["entry"].split(":")
             getattr(sys.modules[module], function)(socket.socket(fileno=keep), [*self.walls, *walls])
             code = 0

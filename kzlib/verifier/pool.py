@@ -25,7 +25,7 @@ from kzlib.verifier import wire
 from kzlib.verifier.sandbox import Limits
 
 
-class ServerDied(RuntimeError):
+class ServerDied(RuntimeError):  # noqa: N818
     """The fork server is gone: our fault, never the candidate's."""
 
 
@@ -56,7 +56,9 @@ class Exit:
 
 
 # One thread each: a child of a warm server must find no other threads, and timing must not depend on the host's cores.
-_SINGLE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
+_SINGLE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
+)
 
 
 class ForkServer:

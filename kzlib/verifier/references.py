@@ -30,6 +30,7 @@ class InputSet:
     exact: Any
     buffers: dict[str, torch.Tensor]
     mutated: list[Any] | None
+    bent: Any = None  # the exact answer for inputs one epsilon away: the problem's own sensitivity
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,15 +52,15 @@ class WireError(ValueError):
     """The far side sent something that is not a frame of ours, or more than was allowed."""
 
 
-class Closed(WireError):
+class Closed(WireError):  # noqa: N818
     """The far side hung up in the middle of a frame, or before one."""
 
 
-class Deadline(TimeoutError):
+class Deadline(TimeoutError):  # noqa: N818
     """The far side did not answer in time."""
 
 
-class Foreign(TypeError):
+class Foreign(TypeError):  # noqa: N818
     """A value that cannot cross: its type is named in the message."""
 
 
