@@ -76,7 +76,7 @@ class Run:
     def replacing(self, relative: str) -> Iterator[Path]:
         """A scratch path to write a file or a folder to; on a clean exit it takes the place of `relative` by rename."""
         final = self.path(relative)
-        scratch = final.with_name(f".{final.name}.{os.getpid()}.part")
+        scratch = final.with_name(f".{final.name}.part")
         _remove(scratch)
         try:
             yield scratch
@@ -254,7 +254,8 @@ def _swap(scratch: Path, final: Path) -> None:
             f"nothing was written to take the place of {final.name}: write to the path that was given"
         )
     if final.is_dir() and not final.is_symlink():  # rename cannot replace a folder that has content
-        old = final.with_name(f".{final.name}.{os.getpid()}.old")
+        old = final.with_name(f".{final.name}.old")
+        _remove(old)  # of a process that was killed between the next two lines
         final.rename(old)
         scratch.rename(final)
         _remove(old)

@@ -19,7 +19,7 @@ from kzlib.runner.stamps import Context, State
 from kzlib.stages import Stage
 from kzlib.workspace import Run, latest_run, new_run_name, open_run
 
-RUNNER_READS = ("deadline_minutes", "rounds", "seed", "device", "backends")  # settings some notebooks may leave alone
+RUNNER_READS = ("deadline_minutes", "rounds")  # settings that a notebook need not declare
 
 
 @dataclass(frozen=True)
