@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kzlib import metrics, summary
+from kzlib.intervals import paired
 from kzlib.metrics import Attempt
 from kzlib.records import content_id
 from kzlib.workspace import ROOT, Run, latest_run
@@ -121,7 +122,7 @@ def _rows(
         own = [a for a in attempts if (a.model, a.backend, a.protocol) == (model, backend, protocol)]
         scores = metrics.score_tasks(own, k, p)
         estimate = metrics.average(scores, draws=draws)
-        gap = metrics.paired(first.values, scores.values) if first else None
+        gap = paired(first.values, scores.values) if first else None
         rows.append(
             {
                 "training": training,

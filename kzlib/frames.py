@@ -46,18 +46,23 @@ def _round(path: Path) -> int:
 
 
 def training_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Figure 3: every curve of every run, one row a step.
+    """Figure 3: every curve of every run, one row a step; `frozen` where the Proposer no longer learns.
 
+    Beside a run that trains the Proposer throughout, a run that freezes it shows only the rounds after the freezing.
     Proposer: `validity` (share of judged modules that pass the gates), `coder_accuracy` (mean p of valid modules),
     `frontier_reward` (mean reward). Coder: `pass@1/<backend>` and `fast_1@1/<backend>`. A quantity that a step did not
     log has no row.
     """
     rows = []
-    for run in runs:
-        params = read_params(run)
-        seed, frozen = params["run"]["seed"], params["proposer"]["steps"] == 0
+    known = [(run, read_params(run)) for run in runs]
+    whole = any(not params["proposer"]["freeze_after_round"] for _, params in known)
+    for run, params in known:
+        seed, last = params["run"]["seed"], params["proposer"]["freeze_after_round"]
         for role in ("proposer", "coder"):
             for row in step_rows(run, role):
+                frozen = 0 < last < row["round"]
+                if last and whole and not frozen:
+                    continue
                 for quantity, backend, value in _curves(role, row, params["run"]["backends"]):
                     rows.append((run.name, seed, frozen, role, quantity, backend, row["overall_step"], value))
     return pd.DataFrame(rows, columns=["run", "seed", "frozen", "role", "quantity", "backend", "step", "value"])

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-import numpy as np
-
+from kzlib.intervals import bootstrap, interval
 from kzlib.records import NOT_JUDGED, Answer, Outcome, Verdict
 
 TOO_FEW = "too_few_answers"
@@ -40,6 +39,7 @@ class Attempt:
     task_set: str = ""
     level: int = 0
     precision: str = ""
+    spread: float = 0.0  # of the candidate's times: interquartile range over median
 
     @property
     def passed(self) -> bool:
@@ -68,6 +68,7 @@ def attempt(answer: Answer, verdict: Verdict, *, model: str = "", task_set: str 
         task_set=task_set,
         level=level,
         precision=str(verdict.evidence.get("precision", "")),
+        spread=timing.spread if timing else 0.0,
     )
 
 
@@ -135,9 +136,13 @@ def by_task(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
 
 
 def score_tasks(
-    attempts: Iterable[Attempt], k: int, p: float | None = None, keep_launch_bound: bool = False
+    attempts: Iterable[Attempt], k: int, p: float | None = None, keep_launch_bound: bool = False, clear: bool = False
 ) -> TaskScores:
-    """pass@k of each task, or fast_p@k when p is given. Launch-bound tasks have no fast_p@k unless kept (P36)."""
+    """pass@k of each task, or fast_p@k when p is given. Launch-bound tasks have no fast_p@k unless kept (P36).
+
+    `clear` counts an answer as faster only if it is so by more than the spread of its own times: the reference judged
+    against itself is then never faster by luck (report P20).
+    """
     attempts = list(attempts)
     if p is not None:
         timing_kind(attempts)
@@ -149,14 +154,20 @@ def score_tasks(
         if p is None:
             value = pass_at_k(len(judged), sum(item.passed for item in judged), k)
         else:
-            value = fast_p_at_k([item.speedup if item.passed else None for item in judged], p, k)
-        if len(judged) < k or value is None:
+            value = fast_p_at_k([_speedup(item, clear) for item in judged], p, k)
+        if value is None:
             left_out[task_id] = _why_too_few(group)
         elif reason is not None:
             left_out[task_id] = reason
         else:
             values[task_id] = value
     return TaskScores(values, left_out)
+
+
+def _speedup(item: Attempt, clear: bool) -> float | None:
+    if not item.passed or item.speedup is None:
+        return None
+    return item.speedup / (1 + item.spread) if clear else item.speedup
 
 
 def _why_too_few(group: Sequence[Attempt]) -> str:
@@ -208,86 +219,6 @@ def fast_p_at(
 ) -> Estimate:
     """fast_p@k over tasks: at least one of k answers correct and more than p times faster than the baseline."""
     return average(score_tasks(attempts, k, p, keep_launch_bound), seed, draws)
-
-
-def interval(
-    values: Sequence[float], seed: int = 0, draws: int = 2000, level: float = 0.95
-) -> tuple[float | None, float | None]:
-    """Bootstrap percentile interval of the mean over tasks; (None, None) under two tasks.
-
-    Where every task scores 0, or every task 1, resampling sees no spread; the exact binomial bound stands in.
-
-    >>> low, high = interval([0.0] * 60)
-    >>> low, round(high, 3)
-    (0.0, 0.06)
-    """
-    data = np.asarray(values, dtype=np.float64)
-    n = len(data)
-    if n < 2:
-        return None, None
-    tail = (1 - level) / 2
-    if np.all(data == 0):
-        return 0.0, 1 - tail ** (1 / n)
-    if np.all(data == 1):
-        return tail ** (1 / n), 1.0
-    rng = np.random.default_rng(seed)
-    means = data[rng.integers(0, n, size=(draws, n))].mean(axis=1)
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high)
-
-
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """b minus a over the tasks both have, with a bootstrap interval over those tasks."""
-
-    difference: float | None
-    low: float | None
-    high: float | None
-    tasks: int
-    better: int  # tasks where b scores higher
-    worse: int
-    only_a: int
-    only_b: int
-
-
-def paired(a: Mapping[str, float], b: Mapping[str, float], seed: int = 0) -> Paired:
-    """Compare two runs task by task (scores as `score_tasks(...).values`).
-
-    >>> paired({"x": 0.0, "y": 1.0}, {"x": 1.0, "y": 1.0, "z": 0.0}).difference
-    0.5
-    """
-    common = sorted(set(a) & set(b))
-    gaps = [b[task] - a[task] for task in common]
-    low, high = bootstrap(gaps, seed)
-    if (
-        len(gaps) > 1 and len(set(gaps)) == 1
-    ):  # no spread seen: at most a share `unseen` of all tasks differs, by at most 1
-        unseen = 1 - 0.025 ** (1 / len(gaps))
-        low, high = max(-1.0, gaps[0] * (1 - unseen) - unseen), min(1.0, gaps[0] * (1 - unseen) + unseen)
-    return Paired(
-        difference=math.fsum(gaps) / len(gaps) if gaps else None,
-        low=low,
-        high=high,
-        tasks=len(common),
-        better=sum(gap > 0 for gap in gaps),
-        worse=sum(gap < 0 for gap in gaps),
-        only_a=len(set(a) - set(b)),
-        only_b=len(set(b) - set(a)),
-    )
-
-
-def bootstrap(values: Sequence[float], seed: int = 0, draws: int = 2000) -> tuple[float | None, float | None]:
-    """95 % percentile interval of the mean of any values; (None, None) where they show no spread to resample.
-
-    >>> bootstrap([1.0, 1.0, 1.0])
-    (None, None)
-    """
-    data = np.asarray(values, dtype=np.float64)
-    if len(data) < 2 or np.all(data == data[0]):
-        return None, None
-    means = data[np.random.default_rng(seed).integers(0, len(data), size=(draws, len(data)))].mean(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,9 @@ def score(
 ) -> list[dict[str, Any]]:
     """Every score of every (model, task set, level, backend, protocol, place): rows of `tables/evaluation.csv`.
 
-    Level 0 is all levels together. `metric` is "pass", "fast_<p>", "avg" (share of answers that pass), "tokens" (mean
-    an answer) or "best_speedup" (geometric mean over tasks of the fastest correct of n).
+    Level 0 is all levels together. `metric` is "pass", "fast_<p>", "clear_<p>" (faster by more than the spread of the
+    answer's own times; measured times only), "avg" (share of answers that pass), "tokens" (mean an answer) or
+    "best_speedup" (geometric mean over tasks of the fastest correct of n).
     """
     groups: dict[tuple, list[Attempt]] = defaultdict(list)
     for item in attempts:
@@ -72,6 +73,9 @@ def _scores(
         yield row("pass", k, None, metrics.pass_at(group, k, seed, draws))
         for p in ps:
             yield row(f"fast_{p:g}", k, p, metrics.fast_p_at(group, p, k, seed, draws))
+            if any(item.spread for item in group):
+                clear = metrics.score_tasks(group, k, p, clear=True)
+                yield row(f"clear_{p:g}", k, p, metrics.average(clear, seed, draws))
     yield row("avg", None, None, metrics.pass_at(group, 1, seed, draws))
     best = metrics.speeds(list(metrics.best_speedups(group).values()), seed=seed)
     left = {"no_correct_kernel": best.failed} if best.failed else {}
@@ -128,6 +132,7 @@ def _attempt(row: dict[str, str]) -> Attempt:
         "timing_kind": row["timing_kind"] or None,
         "launch_bound": row["launch_bound"] == "True",
         "tokens": int(row["tokens"]),
+        "spread": float(row["spread"]),
         "level": int(row["level"]),
     }
     return Attempt(**typed)

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kzlib import frames, metrics
+from kzlib import frames
+from kzlib.intervals import bootstrap
 from kzlib.scores import read_attempts, score
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ def _mean(values: Sequence[float], seed: int) -> dict[str, Any] | None:
     """Mean over steps with a bootstrap interval over those steps; None without a step."""
     if not values:
         return None
-    low, high = metrics.bootstrap(values, seed)
+    low, high = bootstrap(values, seed)
     return {"value": math.fsum(values) / len(values), "low": low, "high": high, "steps": len(values)}
 
 
 def _coder(attempts: Sequence[Attempt], params: dict[str, Any]) -> list[dict[str, Any]]:
     ks, seed = params["evaluation"]["ks"], params["run"]["seed"]
     rows = score(attempts, ks, [1.0], seed, params["evaluation"]["bootstrap"])
-    return [row for row in rows if row["metric"] in ("pass", "fast_1") and (row["metric"] == "pass" or row["k"] == 1)]
+    return [row for row in rows if row["metric"] in ("pass", "fast_1", "clear_1")]
 
 
 def _stages(run: Run) -> list[dict[str, Any]]:

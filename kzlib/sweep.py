@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from kzlib import compare, figures, frames, scores, summary
@@ -77,6 +78,35 @@ def table(members: Iterable[Member]) -> list[dict[str, Any]]:
     return rows
 
 
+def over_seeds(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row a profile and score over its seeds: the mean, and as `low` and `high` the least and the greatest seed.
+
+    >>> run = {"profile": "a", "alpha": 0.5, "model": "m", "metric": "pass", "k": 1, "tasks": 9}
+    >>> both = over_seeds([{**run, "seed": 0, "value": 0.2}, {**run, "seed": 1, "value": 0.4}])
+    >>> [(row["seed"], round(row["value"], 3), row["low"], row["high"]) for row in both]
+    [('all', 0.3, 0.2, 0.4)]
+    """
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        key = tuple(
+            row.get(name) for name in ("profile", "model", "backend", "protocol", "where", "timing", "metric", "k")
+        )
+        if row["value"] is not None:
+            groups.setdefault(key, []).append(row)
+    return [
+        {
+            **same[0],
+            "seed": "all",
+            "value": fmean(row["value"] for row in same),
+            "low": min(row["value"] for row in same),
+            "high": max(row["value"] for row in same),
+            "note": f"mean, least and greatest of {len(same)} seeds",
+        }
+        for same in groups.values()
+        if len(same) > 1
+    ]
+
+
 def variants(members: Sequence[Member], protocol: str = "strict") -> list[tuple[str, bool, list[list[Attempt]]]]:
     """Figure 4's bars: the cold start of the first profile, then every profile's last Coder. One backend, the first.
 
@@ -110,6 +140,7 @@ def publish(members: Sequence[Member], name: str, output_root: str) -> Run:
     result = open_run(output_root, "sweeps", name, stage="sweep")
     seeds = len({m.seed for m in members})
     rows = table(members)
+    rows += over_seeds(rows)
     scores.write_table(result, "sweep", rows, f"All runs of the sweep {name}, {seeds} seed(s).")
     bars = variants(members)
     if bars:
@@ -121,7 +152,7 @@ def publish(members: Sequence[Member], name: str, output_root: str) -> Run:
         )
     base = members[0].profile
     curves = frames.training_frame(
-        m.run for m in members if not m.failure and (m.profile == base or m.params.proposer.steps == 0)
+        m.run for m in members if not m.failure and (m.profile == base or m.params.proposer.freeze_after_round)
     )
     if not curves.empty:
         figures.save(result, "figure3_training", "training", curves, f"Training dynamics over {seeds} seed(s).")

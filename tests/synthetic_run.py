@@ -53,7 +53,7 @@ def make_run(
     params = load_profile(profile, {"run.seed": seed, "coder.alpha": alpha})
     run.write_json("params.json", params.model_dump())
     rng = random.Random(f"{name} {seed}")
-    _training(run, rng)
+    _training(run, rng, rounds=params.proposer.freeze_after_round + 1)
     pool = [
         Task(MODULE.format(i=i), apis=("torch.relu",), origin="synthetic", level=1 + i % 2) for i in range(tasks - 1)
     ]
@@ -115,7 +115,7 @@ def _judge(rng: random.Random, chance: float, where: str, kind: str):
     return judge
 
 
-def _training(run: Run, rng: random.Random) -> None:
+def _training(run: Run, rng: random.Random, rounds: int) -> None:
     def write(name: str, rows: list[dict]) -> None:
         run.write_text(f"metrics/{name}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
@@ -131,8 +131,9 @@ def _training(run: Run, rng: random.Random) -> None:
         {"step": i, "pass@1/triton": climb(0.2, 0.6, i, n), "fast_1@1/triton": climb(0.05, 0.3, i, n)} | seconds
         for i in range(1, n + 1)
     ]
-    write("proposer_rl.r1", proposer)
-    write("coder_rl.r1", coder)
+    for r in range(1, rounds + 1):
+        write(f"proposer_rl.r{r}", proposer)
+        write(f"coder_rl.r{r}", coder)
 
 
 def _stamps(run: Run) -> None:

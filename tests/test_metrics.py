@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kzlib.intervals import interval, paired
 from kzlib.metrics import (
     Attempt,
     average,
     best_speedups,
     fast_p_at,
     fast_p_at_k,
-    interval,
     outcome_counts,
-    paired,
     pass_at,
     pass_at_k,
     score_tasks,
@@ -142,6 +141,15 @@ def test_report_p35_one_huge_value_does_not_carry_the_summary():
     assert summary.median == 0.9
     assert summary.outliers == (100.0,)
     assert fast_p_at([a for i, v in enumerate(values) for a in timed(str(i), v)], p=1.0, k=1).value == 0.1
+
+
+def test_the_reference_against_itself_is_not_faster_by_luck():
+    noise = [0.985, 1.012, 0.999, 1.008, 1.001, 0.993, 1.015, 1.004, 0.997, 1.006]
+    attempts = [Attempt(str(i), 0, PASS, speedup=s, timing_kind="measured", spread=0.02) for i, s in enumerate(noise)]
+    assert score_tasks(attempts, 1, 1.0).values["1"] == 1.0  # the raw definition counts half of these as faster
+    assert set(score_tasks(attempts, 1, 1.0, clear=True).values.values()) == {0.0}
+    faster = [Attempt("x", 0, PASS, speedup=1.3, timing_kind="measured", spread=0.02)]
+    assert score_tasks(faster, 1, 1.0, clear=True).values == {"x": 1.0}
 
 
 def test_wrong_kernels_are_counted_not_averaged():
