@@ -221,6 +221,12 @@ def std(input, dim=None, correction=1, keepdim=False, unbiased=None, **_):  # no
     return torch.sqrt(torch.var(input, dim, correction=correction, keepdim=keepdim))
 
 
+def prelu(input, weight):  # noqa: A002
+    if weight.numel() > 1 and input.dim() > 2:
+        weight = weight.reshape(-1, *[1] * (input.dim() - 2))
+    return torch.where(input > 0, input, weight * input)
+
+
 def diff(input, n=1, dim=-1, prepend=None, append=None):  # noqa: A002
     if n != 1 or prepend is not None or append is not None:
         return NotImplemented
@@ -299,6 +305,7 @@ COMPOSITES = {
     "glu": glu,
     "std": std,
     "diff": diff,
+    "prelu": prelu,
     "local_response_norm": local_response_norm,
     "lp_pool1d": lp_pool,
     "lp_pool2d": lp_pool,

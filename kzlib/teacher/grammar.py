@@ -207,7 +207,8 @@ def _rank(order: Sequence[str], rng: random.Random) -> int:
 def module_source(d: Draft) -> str:
     """The task's text in plain style."""
     lines = ["import torch", "import torch.nn as nn", "import torch.nn.functional as F", ""]
-    lines += [f"{name} = {value}" for name, value in d.constants.items()]
+    if d.constants:
+        lines.append(f"{', '.join(d.constants)} = {', '.join(map(str, d.constants.values()))}")
     lines += ["", "", "class Model(nn.Module):"]
     args = ", ".join(["self", *d.arguments])
     lines += [f"    def __init__({args}):", "        super().__init__()"]

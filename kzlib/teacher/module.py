@@ -194,7 +194,9 @@ def _defines(node: ast.stmt) -> list[str]:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(dir(builtins))
+    """Global names that a definition reads."""
+    own = {a.arg for f in ast.walk(node) if isinstance(f, ast.FunctionDef) for a in (*f.args.args, *f.args.kwonlyargs)}
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(dir(builtins)) - own
 
 
 Printer = Callable[[Kernel], Printed]

@@ -31,6 +31,7 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
     from kzlib.teacher import grammar
     from kzlib.teacher.compiler import compile_graph
     from kzlib.teacher.graph import Unsupported, trace
+    from kzlib.teacher.rename import rename
     from kzlib.teacher.schedule import draw
 
     rng = random.Random(f"{seed}/{index}/{backend}")  # noqa: S311
@@ -41,7 +42,7 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
             continue
         if families and not set(draft.families) & set(families):
             continue
-        source = grammar.module_source(draft)
+        source = rename(grammar.module_source(draft), rng)
         schedule = draw(rng, styles)
         try:
             graph = trace(source)

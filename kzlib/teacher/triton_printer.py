@@ -97,6 +97,8 @@ class TritonPrinter(Emitter):
         store = self.kernel.store()
         where = self.text(self.offset(store), 7)
         mask = self.mask_of(self.offset(store))
+        if self.kernel.kind == "map" and where == "0":
+            where, mask = "i", "mask"
         pointer = self.pointer(self.kernel.out)
         at = pointer if where == "0" else f"{pointer} + {where}"
         self.line(f"tl.store({at}, {text}, mask={mask})" if mask else f"tl.store({at}, {text})")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from kzlib.teacher import expr as e
-from kzlib.teacher.expr import Expr, call, const, product, value_of, where
+from kzlib.teacher.expr import Expr, call, const, numel, product, value_of, where
 from kzlib.teacher.families.args import arguments, dims
 from kzlib.teacher.graph import Node, Scalar, Unsupported
 from kzlib.teacher.ops import absolute, power, truth
@@ -55,7 +55,7 @@ class Axes:
 
     def lazy(self, at: Any, dtype: str) -> Lazy:
         serial = max(self.axes, default=0) < len(self.source.shape) - 1
-        small = value_of(self.count) <= 64
+        small = value_of(self.count) <= min(64, numel(self.shape))
         kind = "loop" if serial and small and self.axes else "reduce"
         return Lazy(self.shape, dtype, at, kind, self.space(), ops=self.source.ops)
 
