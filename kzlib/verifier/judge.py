@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
-from kzlib.verifier import wire
+from kzlib.verifier import guard, wire
 from kzlib.verifier.check import TaskCheck, check_reference
 from kzlib.verifier.compare import Mismatch, compare, loosely
 from kzlib.verifier.evidence import conflict, judge_evidence
@@ -84,7 +84,7 @@ class Judge:
         """The first message to a candidate's process."""
         return {
             "source": job.candidate.source, "entries": list(job.protocol.entries), "init": reference.init,
-            "init_seed": reference.init_seed, "noise_seed": reference.noise_seed, "shake": job.protocol.shake,
+            "init_seed": reference.init_seed, "noise_seed": reference.noise_seed, "shake": job.protocol.shake, "guard": job.protocol.evidence,
         }  # fmt: skip
 
     def timing(self, job: Job, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
@@ -152,6 +152,8 @@ class Judge:
                 end = child.wait()
                 if end.signal == "SIGKILL" and not end.killed_by_us and not last:
                     raise ServerDied("a child was killed from outside") from None
+                if end.code == guard.EXIT_CODE:
+                    raise Ended(Outcome.CHEAT, "run", "the code reached into the process that watches it") from None
                 how = (
                     f"was killed by {end.signal}"
                     if end.signal
@@ -275,6 +277,8 @@ class Judge:
         try:
             answer = self._call(job, child, row, corrupt=True)
         except (Ended, wire.WireError):
+            if child.wait().code == guard.EXIT_CODE:
+                raise
             return True
         return self._differs(job, row, answer) is not None
 
