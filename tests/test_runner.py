@@ -328,7 +328,10 @@ try:
     runner.run_profile(context(Path({root!r}), one({notebook!r})), runner.Selection())
 except Exception as error:
     print(f"kz: {{cli.sentence(error)}}", file=sys.stderr)
-    sys.exit(cli.exit_code(error))
+    code = cli.exit_code(error)
+    if code is None:
+        raise
+    sys.exit(code)
 """
 
 
@@ -338,7 +341,7 @@ def start(root: Path, notebook: str, wrap: Sequence[str] = ()) -> subprocess.Pop
     return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def wait_for(condition: object, seconds: float = 60) -> None:
+def wait_for(condition: object, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "waited too long"

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kzlib.environment import ROOT
@@ -16,7 +16,7 @@ from kzlib.runner import notebooks, processes, stamps
 from kzlib.runner.execution import Execution, StageFailedError
 from kzlib.runner.lock import run_lock
 from kzlib.runner.stamps import Context, State
-from kzlib.stages import Stage
+from kzlib.stages import FIGURES, Stage, stages
 from kzlib.workspace import Run, latest_run, new_run_name, open_run
 
 RUNNER_READS = ("deadline_minutes", "rounds")  # settings that a notebook need not declare
@@ -132,6 +132,10 @@ def run_profile(context: Context, selection: Selection, say: Callable[[str], Non
             executed += 1
             if stop():
                 raise StageFailedError(f"stopped after {stage.name}, which is done: type the same command to go on")
+        if executed and FIGURES in context.every and stamps.state_of(FIGURES, context.again()).word == "fresh":
+            from kzlib import report
+
+            report.write_page(replace(context.run, stage=FIGURES.name))
     return executed
 
 
@@ -141,7 +145,7 @@ def check_all(selected: Sequence[Stage], context: Context) -> None:
     for stage in selected:
         notebook = notebooks.load(context.notebooks / f"{stage.notebook}.ipynb")
         declared.append((stage, list(notebooks.check_names(notebook, stage))))
-    if {stage.notebook for stage in selected} == {stage.notebook for stage in context.every}:
+    if {stage.notebook for stage in selected} == {stage.notebook for stage in stages(1)}:  # else others may read it
         notebooks.check_unused(declared, RUNNER_READS)
 
 
