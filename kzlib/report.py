@@ -26,11 +26,13 @@ NUMBERS = 4  # significant digits of a table's numbers; the CSV beside it has th
 
 
 def build(run: Run) -> Path:
-    """Merge the records, export the executed notebooks as HTML and write the page; returns its path.
-
-    Safe to repeat: the same files give the same page.
-    """
+    """Merge the records and write the page; returns its path. Safe to repeat: the same files give the same page."""
     merge_records(run)
+    return write_page(run)
+
+
+def write_page(run: Run) -> Path:
+    """The page alone, from what is there; the runner calls it once more when the last notebook has been published."""
     pages = export_notebooks(run)
     entries = run.manifest()["entries"]
     page = notebook_html.template("index.html").render(

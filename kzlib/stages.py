@@ -95,7 +95,8 @@ FIGURES = Stage(
     "06_figures",
     ("run", "figures"),
     ("api_sets.jsonl", "metrics/*.json", "metrics/*.jsonl", "records/*.jsonl"),
-    ("tasks.jsonl", "answers.jsonl", "verdicts.jsonl", "index.html"),
+    # index.html is no output: the runner writes it once more, when this notebook itself can be linked
+    ("tasks.jsonl", "answers.jsonl", "verdicts.jsonl"),
 )
 
 
