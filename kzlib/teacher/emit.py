@@ -128,6 +128,7 @@ class Emitter:
         self.domains: list[tuple[list[Expr], Expr]] = []  # (members, flat variable): runs that collapse to one index
         self.scopes: list[Scope] = [Scope()]
         self.wide = False
+        self.masks: dict[str, str] = {}
 
     # -------------------------------------------------------------- names and arguments
 
@@ -217,6 +218,38 @@ class Emitter:
 
     def roots_of(self, e: Expr) -> set[str]:
         return {r for name in variables(e) for r in self.roots.get(name, set())}
+
+    def row_constant(self, e: Expr) -> bool:
+        """Does the value stay the same along the row? What a reduction walks over does not count."""
+        stack, seen = [e], set()
+        while stack:
+            a = stack.pop()
+            if id(a) in seen:
+                continue
+            seen.add(id(a))
+            if a.op == "reduce":
+                continue
+            if a.op == "var" and self.roots.get(a.attr[0]):
+                return False
+            stack.extend(a.args)
+        return True
+
+    def rowwise(self, body: Expr) -> None:
+        """Give every reduction, and every operator on reductions alone, its line before the row is written."""
+        for e in walk(body):
+            if e.op == "reduce":
+                if not wrapped(body, e):
+                    self.statement(e, e.label or {"max": "m", "min": "m"}.get(e.attr[0], "total"))
+            elif e.label and any(x.op == "reduce" for x in walk(e)) and self.row_constant(e):
+                self.statement(e, e.label)
+
+    def mask_terms(self, e: Expr, guard: Expr | None = None) -> list[str]:
+        """Bounds of the vectors that an index varies with, and the load's own guard."""
+        roots = self.roots_of(e)
+        terms = [text for root, text in self.masks.items() if root in roots]
+        if guard is not None and not is_const(guard, True):
+            terms.append(self.text(guard))
+        return terms
 
     # -------------------------------------------------------------- statements
 
@@ -394,6 +427,14 @@ def _named_operands(e: Expr) -> list[Expr]:
         else:
             stack.extend(a.args)
     return list(out)
+
+
+def wrapped(body: Expr, reduction: Expr) -> bool:
+    """True if a labelled operator on the reduction will print it inside its own line."""
+    parents = list({p for p in walk(body) if any(a == reduction for a in p.args)})
+    return len(parents) == 1 and bool(parents[0].label) and parents[0].op != "where" and len(parents[0].args) <= 2 and not any(
+        a.op not in ("reduce", "const", "float", "dim", "int") for a in parents[0].args
+    )
 
 
 def count_uses(roots: Iterable[Expr]) -> dict[Expr, int]:

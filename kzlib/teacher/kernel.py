@@ -74,3 +74,4 @@ class Printed:
     helpers: tuple[str, ...] = ()
     principles: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()  # host lines before the launch
+    launcher: Any = None  # CUDA: the C++ function that launches it

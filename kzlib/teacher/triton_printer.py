@@ -49,7 +49,6 @@ class TritonPrinter(Emitter):
         self.setup: list[str] = []
         self.kernel = kernel
         self.schedule = kernel.schedule
-        self.masks: dict[str, str] = {}
         self.mode = "serial"
         self.others: dict[Expr, str] = {}
         self.constexprs: list[tuple[str, str]] = []
@@ -75,10 +74,7 @@ class TritonPrinter(Emitter):
         return finite_repr(e.attr)
 
     def mask_of(self, e: Expr, guard: Expr | None = None) -> str:
-        roots = self.roots_of(e)
-        terms = [self.masks[r] for r in self.masks if r in roots]
-        if guard is not None and not (guard.op == "const" and guard.attr is True):
-            terms.append(self.text(guard))
+        terms = self.mask_terms(e, guard)
         if len(terms) == 1:
             return terms[0]
         return " & ".join(t if t.isidentifier() or (t.startswith("(") and " & " in t) else f"({t})" for t in terms)
@@ -192,12 +188,12 @@ class TritonPrinter(Emitter):
             self.line(f"mask = r < {n}")
             self.choose_others(body)
             self.open_scope(body)
-            self.rowwise(body, flat)
+            self.rowwise(body)
             self.store_line(body)
         else:
             self.constexprs = [("BLOCK", str(self.schedule.get("block", 1024)))]
             self.open_scope(body)
-            self.rowwise(body, flat)
+            self.rowwise(body)
             if self.roots_of(Expr("index", k.store().args)):
                 self.row_loop(n)
                 self.open_scope(body)
@@ -220,16 +216,6 @@ class TritonPrinter(Emitter):
         self.indent += "    "
         self.line("r = s + tl.arange(0, BLOCK)")
         self.line(f"mask = r < {n}")
-
-    def rowwise(self, body: Expr, flat: Expr) -> None:
-        """Give every reduction, and every operator on reductions alone, its line before the row is written."""
-        for e in walk(body):
-            if e.op == "reduce" and e.args[0] is not None:
-                inside = any(p.label and e in p.args for p in walk(body)) and False
-                if not inside and not _wrapped(body, e):
-                    self.statement(e, e.label or {"max": "m", "min": "m"}.get(e.attr[0], "total"))
-            elif e.label and any(x.op == "reduce" for x in walk(e)) and not self.roots_of(e):
-                self.statement(e, e.label)
 
     def scan_kernel(self) -> Printed:
         body, extent, flat = self._row_setup()
@@ -531,12 +517,6 @@ def _same_row(body: Expr, row: list[Expr]) -> Expr:
 
     memo: dict[int, Expr] = {}
     return rewrite(body, change, memo)
-
-
-def _wrapped(body: Expr, reduction: Expr) -> bool:
-    """True if a labelled row-constant operator will print the reduction inside its own line."""
-    parents = [p for p in walk(body) if any(a == reduction for a in p.args)]
-    return len(parents) == 1 and bool(parents[0].label) and not parents[0].op == "where"
 
 
 def lane_value(e: Expr, others: dict[Expr, str]) -> float | None:

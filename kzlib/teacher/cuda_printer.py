@@ -1,0 +1,453 @@
+"""Print a kernel as CUDA C++: a thread an element, a block a row, or a shared-memory tile of a product.
+
+Two forms: `load_inline` (KernelBench's) and NVRTC through `torch.cuda._compile_kernel`. The expression tree and the index
+arithmetic are the ones that Triton gets.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kzlib.teacher.emit import Argument, Emitter, finite_repr
+from kzlib.teacher.expr import INT, Expr, const, product, substitute, value_of, var, walk
+from kzlib.teacher.graph import Unsupported
+from kzlib.teacher.host import size_text
+from kzlib.teacher.kernel import Kernel, Printed
+from kzlib.teacher.module import assemble
+from kzlib.teacher.plan import Plan
+from kzlib.teacher.triton_printer import RESERVED, _drop_unit, _same_row, is_unit
+
+TYPES = {"f32": "float", "i32": "int", "i64": "int64_t", "bool": "bool"}
+COMBINE = {"add": "{0} + {1}", "mul": "{0} * {1}", "max": "fmaxf({0}, {1})", "min": "fminf({0}, {1})"}
+BLOCK_NAMES = {"add": "block_sum", "max": "block_max", "min": "block_min", "mul": "block_product"}
+TILE = 16
+
+
+def block_helper(kind: str) -> str:
+    """A reduction over the block whose result every thread gets: shuffles within a warp, then shared memory."""
+    fold = {"add": "v += {0};", "mul": "v *= {0};", "max": "v = v > {0} ? v : {0};", "min": "v = v < {0} ? v : {0};"}[kind]
+    return (
+        f"template <typename T>\n__device__ T {BLOCK_NAMES[kind]}(T v) {{\n"
+        "    __shared__ T parts[32];\n"
+        "    for (int step = 16; step > 0; step /= 2) {\n"
+        "        T other = __shfl_xor_sync(0xffffffff, v, step);\n"
+        f"        {fold.format('other')}\n"
+        "    }\n"
+        "    if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = v;\n"
+        "    __syncthreads();\n"
+        "    v = parts[0];\n"
+        "    for (int w = 1; w < blockDim.x / 32; w++) {\n"
+        f"        {fold.format('parts[w]')}\n"
+        "    }\n"
+        "    __syncthreads();\n"
+        "    return v;\n"
+        "}\n"
+    )
+
+
+class CudaPrinter(Emitter):
+    backend = "cuda"
+
+    def __init__(self, kernel: Kernel, plain: bool):
+        self.reserved = frozenset(RESERVED[kernel.kind] | {"rows", "batches", "ka", "kb", "t", "a_tile", "b_tile"})
+        super().__init__(plain=plain)
+        self.kernel, self.schedule = kernel, kernel.schedule
+        self.setup: list[str] = []
+        self.helpers: list[str] = []
+        self.mode = "serial"
+        self.declared: list[dict[str, str]] = [{}]
+        buffers = [e.attr for e in walk(kernel.body) if e.op == "load"] + [kernel.out]
+        self.wide = any(math.prod(b.sizes or (1,)) >= 2**31 for b in buffers)
+        if any(b.dtype in ("f16", "bf16") for b in buffers):
+            raise Unsupported("half precision in CUDA")
+
+    # -------------------------------------------------------------- syntax
+
+    def type_of(self, dtype: str) -> str:
+        return "long long" if dtype == "i32" and self.wide else TYPES.get(dtype, "float")
+
+    def assign(self, name: str, text: str, dtype: str) -> None:
+        if any(name in scope for scope in self.declared):
+            self.line(f"{name} = {text};")
+        else:
+            self.declared[-1][name] = dtype
+            self.line(f"{self.type_of(dtype)} {name} = {text};")
+
+    def literal(self, e: Expr) -> str:
+        if isinstance(e.attr, bool):
+            return "true" if e.attr else "false"
+        if e.dtype in INT:
+            return str(e.attr)
+        if math.isinf(e.attr):
+            return "INFINITY" if e.attr > 0 else "-INFINITY"
+        return finite_repr(e.attr) + "f"
+
+    def typed(self, e: Expr, form: str, level: int) -> tuple[str, int]:
+        if e.dtype in INT and e.op in ("max", "min"):
+            return ("max({0}, {1})" if e.op == "max" else "min({0}, {1})"), 10
+        if e.op == "int" and e.dtype == "i64":
+            return "(int64_t){0}", level
+        return form, level
+
+    def load_text(self, e: Expr) -> str:
+        offset = self.offset(e)
+        terms = self.mask_terms(offset, e.args[-1])
+        text = f"{self.pointer(e.attr)}[{self.text(offset)}]"
+        if not terms:
+            return text
+        zero = "0" if e.dtype in INT else "false" if e.dtype == "bool" else "0.0f"
+        return f"{' && '.join(f'({t})' if '||' in t else t for t in terms)} ? {text} : {zero}"
+
+    def store_line(self, value: Expr, lead: str = "") -> None:
+        text = self.text(value)
+        offset = self.text(self.offset(self.kernel.store()))
+        self.line(f"{lead}{self.pointer(self.kernel.out)}[{offset}] = {text};")
+
+    def open_block(self, head: str) -> None:
+        self.line(head + " {")
+        self.indent += "    "
+        self.declared.append({})
+
+    def close_block(self) -> None:
+        self.indent = self.indent[:-4]
+        self.declared.pop()
+        self.line("}")
+
+    def length(self, extent: Expr, name: str) -> str:
+        if extent.op == "const":
+            return str(extent.attr)
+        known = self.known(extent)
+        if known:
+            return known
+        self.arguments[("length", name)] = Argument(name, name, "size", "i32")
+        self.setup.append(f"{name} = {size_text(extent)}")
+        self.names.add(name)
+        self.scopes[0].memo[extent] = name
+        return name
+
+    # -------------------------------------------------------------- kinds
+
+    def out_argument(self) -> None:
+        out = self.kernel.out
+        self.names.add("out_ptr")
+        self.arguments[("pointer", out.text)] = Argument("out_ptr", out.text, "pointer", out.dtype, out)
+
+    def map_kernel(self) -> Printed:
+        k = self.kernel
+        body = _drop_unit(k.body, k.space.outer)
+        flat = var("#i", const(1 << 62))
+        self.bind(flat, "i", {"i"})
+        self.out_argument()
+        self.arguments[("length", "n")] = Argument("n", "n", "size", "i32")
+        self.setup.append(f"n = {k.out.text}.numel()")
+        self.bind_flat(flat, [v for v in k.space.outer if not is_unit(v)], [body, k.store()], {"i"})
+        self.line(f"{self.type_of('i32')} i = {self.wide_cast('blockIdx.x')} * blockDim.x + threadIdx.x;")
+        self.line("if (i >= n) return;")
+        self.open_scope(body)
+        self.store_line(body)
+        threads = self.schedule.get("threads", 256)
+        fused = sum(1 for e in walk(body) if e.label and e.dtype == "f32") > 1
+        return self.finish(f"(n + {threads - 1}) / {threads}", str(threads), ("fusion",) if fused else ())
+
+    def wide_cast(self, text: str) -> str:
+        return f"(long long){text}" if self.wide else text
+
+    def reduce_kernel(self) -> Printed:
+        return self.row_kernel()
+
+    def row_kernel(self) -> Printed:
+        k = self.kernel
+        body, n, flat, outer = self.row_setup("blockIdx.x")
+        self.mode = "loop"
+        self.open_scope(body)
+        self.rowwise(body)
+        if self.roots_of(self.offset(k.store())):
+            self.row_loop(n)
+            self.open_scope(body)
+            self.store_line(body)
+            self.close_scope()
+            self.close_block()
+        else:
+            self.store_line(body, "if (threadIdx.x == 0) ")
+        principles = ("reduction", "fusion") if k.kind == "row" else ("reduction",)
+        return self.finish("rows", str(self.schedule.get("threads", 256)), principles)
+
+    def row_setup(self, program: str) -> tuple[Expr, str, Expr, list[Expr]]:
+        k = self.kernel
+        reduced = next((e for e in walk(k.body) if e.op == "reduce"), None)
+        row = [v for v in k.space.row if not is_unit(v)] or list(reduced.attr[1:] if reduced is not None else ())
+        body = _same_row(_drop_unit(k.body, (*k.space.outer, *k.space.row)), row)
+        extent = product([v.attr[1] for v in row])
+        self.out_argument()
+        flat_row, flat = var("#row", const(1 << 62)), var("#r", extent)
+        self.bind(flat_row, "row", set())
+        self.bind(flat, "r", {"r"})
+        outer = [v for v in k.space.outer if not is_unit(v)]
+        n = self.length(extent, "n")
+        self.bind_flat(flat_row, outer, [body, k.store()], set())
+        self.bind_flat(flat, row, [body, k.store()], {"r"})
+        self.setup.append(f"rows = {size_text(product([v.attr[1] for v in k.space.outer]))}")
+        if outer or program != "blockIdx.x":
+            self.line(f"{self.type_of('i32')} row = {program};")
+        return body, n, flat, outer
+
+    def row_loop(self, n: str) -> None:
+        self.prelude()
+        self.loop_variables.add("#r")
+        self.open_block(f"for (int r = threadIdx.x; r < {n}; r += blockDim.x)")
+
+    def scan_kernel(self) -> Printed:
+        """One thread a row, the running value in a register."""
+        body, n, flat, outer = self.row_setup("blockIdx.x * blockDim.x + threadIdx.x")
+        self.line("if (row >= rows) return;")
+        self.arguments[("length", "rows")] = Argument("rows", "rows", "size", "i32")
+        scan = next(e for e in walk(body) if e.op == "scan")
+        kind = scan.attr[0]
+        start = {"add": "0.0f", "mul": "1.0f", "max": "-INFINITY", "min": "INFINITY", "logadd": "-INFINITY"}[kind]
+        self.assign("value", start, "f32")
+        self.loop_variables.add("#r")
+        self.open_block(f"for (int r = 0; r < {n}; r++)")
+        self.open_scope(body)
+        x = self.text(scan.args[0])
+        if kind == "logadd":
+            self.line(f"value = value == -INFINITY ? {x} : fmaxf(value, {x}) + log1pf(expf(-fabsf(value - {x})));")
+        else:
+            self.line(f"value = {COMBINE[kind].format('value', x)};")
+        self.scopes[-1].memo[scan] = "value"
+        self.store_line(body)
+        self.close_scope()
+        self.close_block()
+        threads = self.schedule.get("threads", 256)
+        return self.finish(f"(rows + {threads - 1}) / {threads}", str(threads), ("reduction",))
+
+    # -------------------------------------------------------------- reductions
+
+    def identity(self, kind: str, dtype: str) -> str:
+        if dtype in (*INT, "bool"):
+            return {"add": "0", "mul": "1", "max": "-2147483647", "min": "2147483647"}[kind]
+        return {"add": "0.0f", "mul": "1.0f", "max": "-INFINITY", "min": "INFINITY"}[kind]
+
+    def reduce_text(self, e: Expr) -> str:
+        if e.op == "dot":
+            e = Expr("reduce", (e.args[0] * e.args[1],), ("add", *e.attr[1:]), "f32")
+        kind, body = e.attr[0], e.args[0]
+        arg = kind.startswith("arg")
+        dtype = body.dtype if body.dtype in INT else "f32"
+        acc = self.fresh("best" if arg else "acc")
+        start = self.identity(kind[3:] if arg else kind, "f32" if arg else body.dtype)
+        self.assign(acc, start, dtype if not arg else "f32")
+        at = ""
+        if arg:
+            at = self.fresh("at")
+            self.assign(at, "0", "i32")
+        flat = self.open_loops(e)
+        self.open_scope(body)
+        text = self.text(body)
+        if arg:
+            sign = ">" if kind == "argmax" else "<"
+            value = self.fresh("value")
+            self.assign(value, text, "f32")
+            self.line(f"if ({value} {sign} {acc}) {{ {acc} = {value}; {at} = {flat}; }}")
+        elif kind in ("add", "mul"):
+            self.line(f"{acc} {'+' if kind == 'add' else '*'}= {text};")
+        else:
+            self.line(f"{acc} = {self.combine(kind, acc, text, dtype)};")
+        self.close_scope()
+        self.close_loops(e)
+        if self.mode == "serial":
+            return at if arg else acc
+        return self.block_result(kind, acc, at)
+
+    def combine(self, kind: str, a: str, b: str, dtype: str) -> str:
+        return f"{kind}({a}, {b})" if dtype in INT else COMBINE[kind].format(a, b)
+
+    def open_loops(self, e: Expr) -> str:
+        self.prelude()
+        if self.mode == "loop":
+            self.row_loop(self.length(product([v.attr[1] for v in e.attr[1:]]), "n"))
+            return "r"
+        flat: Expr = const(0)
+        for v in e.attr[1:]:
+            name = v.attr[0] if v.attr[0] not in self.names else self.fresh(v.attr[0])
+            self.bind(v, name, set())
+            self.loop_variables.add(v.attr[0])
+            self.open_block(f"for (int {name} = 0; {name} < {self.text(v.attr[1])}; {name}++)")
+            flat = flat * v.attr[1] + v
+        return self.text(flat)
+
+    def close_loops(self, e: Expr) -> None:
+        for _ in e.attr[1:] if self.mode == "serial" else (0,):
+            self.close_block()
+        self.loop_variables -= {v.attr[0] for v in e.attr[1:]}
+
+    def block_result(self, kind: str, acc: str, at: str) -> str:
+        if kind.startswith("arg"):
+            self.use(kind[3:], "min")
+            top = self.fresh("top")
+            self.assign(top, f"{BLOCK_NAMES[kind[3:]]}({acc})", "f32")
+            return f"block_min({acc} == {top} ? {at} : 2147483647)"
+        self.use(kind)
+        return f"{BLOCK_NAMES[kind]}({acc})"
+
+    def use(self, *kinds: str) -> None:
+        for kind in kinds:
+            if block_helper(kind) not in self.helpers:
+                self.helpers.append(block_helper(kind))
+
+    # -------------------------------------------------------------- tiled products
+
+    def dot_kernel(self) -> Printed:
+        k = self.kernel
+        self.out_argument()
+        unit = {v.attr[0]: const(0) for v in (*k.space.m, *k.space.n, *k.space.batch) if is_unit(v)}
+        body = substitute(k.body, unit)
+        dot = next(e for e in walk(body) if e.op == "dot")
+        reduced, stored = list(dot.attr[1:]), k.store()
+        sizes = {name: self.length(product([v.attr[1] for v in members]), name.upper())
+                 for name, members in (("m", k.space.m), ("n", k.space.n), ("k", tuple(reduced)))}  # fmt: skip
+        m, n, z = (var(f"#{x}", const(1 << 62)) for x in ("m", "n", "z"))
+        index = self.type_of("i32")
+        batch = [v for v in k.space.batch if not is_unit(v)]
+        for flat, name, members in ((m, "m", k.space.m), (n, "n", k.space.n), (z, "z", tuple(batch))):
+            self.bind(flat, name, {name} if name != "z" else set())
+            self.bind_flat(flat, [v for v in members if not is_unit(v)], [body, stored], {name} if name != "z" else set())
+        self.masks = {"m": f"m < {sizes['m']}", "n": f"n < {sizes['n']}"}
+        self.line(f"__shared__ float a_tile[{TILE}][{TILE}], b_tile[{TILE}][{TILE}];")
+        self.line(f"{index} m = {self.wide_cast('blockIdx.x')} * {TILE} + threadIdx.y;")
+        self.line(f"{index} n = blockIdx.y * {TILE} + threadIdx.x;")
+        if batch:
+            self.line(f"{index} z = blockIdx.z;")
+            self.setup.append(f"batches = {size_text(product([v.attr[1] for v in batch]))}")
+        self.line("float acc = 0.0f;")
+        self.open_scope(body)
+        self.prelude()
+        self.loop_variables.add("#k")
+        self.open_block(f"for (int s = 0; s < {sizes['k']}; s += {TILE})")
+        for operand, name, lane, tile in ((dot.args[0], "ka", "x", "a_tile"), (dot.args[1], "kb", "y", "b_tile")):
+            self.tile_load(operand, reduced, name, lane, tile, sizes["k"])
+        self.line("__syncthreads();")
+        self.line(f"for (int t = 0; t < {TILE}; t++) acc += a_tile[threadIdx.y][t] * b_tile[t][threadIdx.x];")
+        self.line("__syncthreads();")
+        self.close_block()
+        self.loop_variables.clear()
+        self.masks = {}
+        self.line(f"if (m >= {sizes['m']} || n >= {sizes['n']}) return;")
+        self.scopes[-1].memo[dot] = "acc"
+        self.store_line(body)
+        grid = f"dim3(({sizes['m']} + {TILE - 1}) / {TILE}, ({sizes['n']} + {TILE - 1}) / {TILE}" + (", batches)" if batch else ")")
+        return self.finish(grid, f"dim3({TILE}, {TILE})", ("tiling",))
+
+    def tile_load(self, operand: Expr, reduced: list[Expr], name: str, lane: str, tile: str, bound: str) -> None:
+        flat = var("#k", const(1 << 62))
+        self.line(f"int {name} = s + threadIdx.{lane};")
+        self.bind(flat, name, {"k"})
+        self.masks["k"] = f"{name} < {bound}"
+        self.domains = [d for d in self.domains if d[1].attr[0] != "#k" and not set(d[0]) & set(reduced)]
+        for v in reduced:
+            self.roots.pop(v.attr[0], None)
+        self.bind_flat(flat, [v for v in reduced if not is_unit(v)], [operand], {"k"})
+        self.open_scope(operand)
+        text = self.text(substitute(operand, {v.attr[0]: const(0) for v in reduced if is_unit(v)}))
+        self.scopes.pop()
+        self.line(f"{tile}[threadIdx.y][threadIdx.x] = {text};")
+
+    # -------------------------------------------------------------- text
+
+    def finish(self, grid: str, block: str, principles: tuple[str, ...]) -> Printed:
+        k = self.kernel
+        order = {"pointer": 0, "size": 1, "scalar": 2}
+        args = sorted(self.arguments.values(), key=lambda a: (order[a.kind], a.buffer is k.out))
+        text = f"__global__ void {k.name}({', '.join(self.parameter(a) for a in args)}) {{\n" + "\n".join(self.lines) + "\n}\n"
+        extra = [name for name in ("rows", "batches") if name in grid and ("length", name) not in self.arguments]
+        setup = [line for line in self.setup if not line.startswith(("rows", "batches")) or line.split(" =")[0] in grid + text]
+        launcher = Launcher(k.name.replace("_kernel", "_cuda"), k.name, args, tuple(extra), grid, block)
+        launch = f"ops.{launcher.name}({', '.join([a.host for a in args] + extra)})"
+        return Printed(k.name, text, launch, tuple(self.helpers), principles, tuple(setup), launcher)
+
+    def parameter(self, a: Argument) -> str:
+        if a.kind == "pointer":
+            mark = "" if a.buffer is self.kernel.out else "const "
+            return f"{mark}{TYPES[a.dtype]}* {a.name}"
+        return f"{'float' if a.kind == 'scalar' else self.type_of('i32')} {a.name}"
+
+
+class Launcher:
+    """The C++ function that the module binds: tensors and sizes in, one launch."""
+
+    def __init__(self, name: str, kernel: str, args: list[Argument], extra: tuple[str, ...], grid: str, block: str):
+        self.name, self.kernel, self.args, self.extra, self.grid, self.block = name, kernel, args, extra, grid, block
+
+    def declaration(self) -> str:
+        kinds = {"pointer": "torch::Tensor", "size": "int64_t", "scalar": "double"}
+        parts = [f"{kinds[a.kind]} {_tensor_name(a)}" for a in self.args] + [f"int64_t {x}" for x in self.extra]
+        return f"void {self.name}({', '.join(parts)})"
+
+    def definition(self) -> str:
+        values = [f"{_tensor_name(a)}.data_ptr<{TYPES[a.dtype]}>()" if a.kind == "pointer" else a.name for a in self.args]
+        return f"{self.declaration()} {{\n    {self.kernel}<<<{self.grid}, {self.block}>>>({', '.join(values)});\n}}\n"
+
+
+def _tensor_name(a: Argument) -> str:
+    return a.name.replace("_ptr", "") if a.kind == "pointer" else a.name
+
+
+def print_cuda(kernel: Kernel, plain: bool = True) -> Printed:
+    """The kernel's text, its launcher and the host line that calls it."""
+    dry = CudaPrinter(kernel, plain)
+    printed = getattr(dry, f"{kernel.kind}_kernel")()
+    if not dry.invariant:
+        return printed
+    printer = CudaPrinter(kernel, plain)
+    printer.hoist = dry.invariant
+    return getattr(printer, f"{kernel.kind}_kernel")()
+
+
+IMPORTS = "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\n"
+NVRTC_IMPORTS = "import torch\nimport torch.nn as nn\n"
+
+
+def cuda_module(source: str, plan: Plan, kernels: list[Kernel]) -> tuple[str, list[Printed]]:
+    """The candidate's text in the form that the schedule names: load_inline (default) or nvrtc."""
+    plain = plan.schedule.get("style", "plain") == "plain"
+    printed = [print_cuda(k, plain) for k in kernels]
+    if plan.schedule.get("form") == "nvrtc":
+        return nvrtc_module(source, plan, printed)
+    helpers = dict.fromkeys(h for p in printed for h in p.helpers)
+    device = "\n".join([*helpers, *(t for p in printed for t in (p.text, p.launcher.definition()))])
+    names = [p.launcher.name for p in printed]
+    preamble = (
+        f'cuda_source = """\n#include <torch/extension.h>\n#include <cuda_runtime.h>\n\n{device}"""\n\n'
+        f'cpp_source = """\n' + "".join(f"{p.launcher.declaration()};\n" for p in printed) + '"""\n\n'
+        f'ops = load_inline(name="{names[-1]}", cpp_sources=cpp_source, cuda_sources=cuda_source, functions={_list(names)})\n'
+    )
+    bare = [Printed(p.name, p.text, p.launch, (), p.principles, p.setup) for p in printed]
+    return assemble(source, plan, bare, IMPORTS, preamble), printed
+
+
+def _list(names: list[str]) -> str:
+    return "[" + ", ".join(f'"{n}"' for n in names) + "]"
+
+
+def nvrtc_module(source: str, plan: Plan, printed: list[Printed]) -> tuple[str, list[Printed]]:
+    """Kernels compiled at run time by NVRTC; grid and block are given from Python."""
+    parts, bare = [], []
+    for p in printed:
+        code = "\n".join([*p.helpers, 'extern "C" ' + p.text]).replace("int64_t", "long long")
+        variable = p.name.replace("_kernel", "_source")
+        parts.append(f'{variable} = """\n{code}"""\n{p.name} = torch.cuda._compile_kernel({variable}, "{p.name}")\n')
+        grid, block = _python_dim(p.launcher.grid), _python_dim(p.launcher.block)
+        args = ", ".join(a.host for a in p.launcher.args)
+        bare.append(Printed(p.name, p.text, f"{p.name}({grid}, {block}, ({args},))", (), p.principles, p.setup))
+    return assemble(source, plan, bare, NVRTC_IMPORTS, "\n".join(parts)), printed
+
+
+def _python_dim(text: str) -> str:
+    """`dim3((M + 15) / 16, ...)` or `(n + 255) / 256` as a Python triple."""
+    inner = text.removeprefix("dim3(").removesuffix(")") if text.startswith("dim3(") else text
+    parts = [p.strip().replace(" / ", " // ") for p in inner.split(",")]
+    return f"({', '.join(parts + ['1'] * (3 - len(parts)))})"
+
+
+__all__ = ["cuda_module", "print_cuda"]
+_ = Any
