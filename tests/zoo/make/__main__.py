@@ -15,4 +15,5 @@ def main() -> None:
     print(f"{count} cases written under {ROOT.name}/")
 
 
-main()
+if __name__ == "__main__":
+    main()

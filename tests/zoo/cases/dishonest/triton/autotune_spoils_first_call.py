@@ -1,6 +1,6 @@
 # task: red_dim0_sum_atomic
 # expect: wrong
-# id: P10, B36, B39
+# id: B36, B39, P10
 # source: triton#4217, #6547
 # needs: cpu
 import torch
