@@ -1,4 +1,4 @@
-"""A reward that can be gamed teaches gaming, and one that rejects good kernels teaches nothing: every case's verdict is known.
+"""A reward that can be gamed teaches gaming, one that rejects good kernels teaches nothing: each verdict is known.
 
 The GPU's cases and the published table: `scripts/zoo_report.py`.
 """
@@ -14,6 +14,9 @@ from kzlib.records import NOT_JUDGED, Outcome, Verdict
 from kzlib.verifier import Verifier
 from tests.zoo import ROOT, Case, cases, tasks
 from tests.zoo.make import everything
+
+# The module's verdicts are made once, so its tests stay in one worker.
+pytestmark = pytest.mark.xdist_group("zoo")
 
 # Catalogue of cheats: A1-A31, B1-B39, C1-C13, D1-D22.
 CATALOGUE = {"A": 31, "B": 39, "C": 13, "D": 22}
