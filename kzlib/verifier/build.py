@@ -11,6 +11,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -159,9 +160,7 @@ class Builder:
         self.counts[facts["kind"]] += 1
         if facts["kind"] != "failed":
             (work / LIBRARY).rename(folder / LIBRARY)
-        for leftover in work.iterdir():
-            leftover.unlink()
-        work.rmdir()
+        shutil.rmtree(work)
         (folder / "build.json").write_text(json.dumps(facts))
 
     def _attempts(self, extension: Extension, work: Path) -> dict[str, object]:

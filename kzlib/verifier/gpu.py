@@ -5,6 +5,7 @@ Everything a verdict means is inherited from the CPU's judge; this file is what 
 
 from __future__ import annotations
 
+import gc
 import glob
 import threading
 import time
@@ -32,6 +33,8 @@ from kzlib.verifier.toolkit import ToolMissing
 
 LIVE_BASELINES = 6  # reference processes kept for timing, each with a context of its own
 KEEP_BYTES = 24 << 30
+CONTEXT = 1 << 30  # bytes one process's context and library workspaces may take
+SETS = 14  # times its inputs and weights a judgement of a task may need: two sets, both sides, staged and answered
 
 
 def executor(device: str, server: Callable[[], ForkServer]) -> tuple[ServerConfig, Judge]:
@@ -49,7 +52,7 @@ def server_config(namespaces: bool) -> ServerConfig:
         memory=0, file_bytes=1 << 30, scratch_bytes=1 << 30, cpu_seconds=600, open_files=4096, processes=True
     )  # the driver reserves far more address space than it uses; Triton starts ptxas and a C compiler
     return ServerConfig(
-        preload=("kzlib.verifier.gpu_child",), environment={"CUDA_MODULE_LOADING": "LAZY"}, limits=limits,
+        preload=("kzlib.verifier.gpu_child",), environment={"CUDA_MODULE_LOADING": "LAZY", "CUDA_DEVICE_MAX_CONNECTIONS": "1"}, limits=limits,
         namespaces=namespaces, readable=("/",), devices=(*devices, "/proc/self/task"),
     )  # fmt: skip
 
@@ -106,6 +109,29 @@ class Turnstile:
         finally:
             with self._condition:
                 self._alone = False
+                self._condition.notify_all()
+
+
+class Memory:
+    """Device memory handed out to judgements before they begin, so that large ones wait instead of failing."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self._condition = threading.Condition()
+        self._used = 0
+
+    @contextmanager
+    def reserve(self, size: int) -> Iterator[None]:
+        """Wait until `size` bytes are free; more than there are counts as all of them."""
+        size = min(size, self.total)
+        with self._condition:
+            self._condition.wait_for(lambda: self._used + size <= self.total)
+            self._used += size
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._used -= size
                 self._condition.notify_all()
 
 
@@ -171,6 +197,14 @@ class GpuReferences(References):
             old.end_process()
         return baseline
 
+    def make_room(self, size: int, total: int) -> None:
+        """Forget kept results until `size` of `total` bytes are free of them."""
+        with self._lock:
+            kept = sum(s for _, s in self._kept.values())
+            while self._kept and kept > total - size:
+                kept -= self._kept.popitem(last=False)[1][1]
+        gc.collect()
+
     def revive(self, server: ForkServer, job: Job, reference: Reference, shake_state: bool) -> Baseline:
         """The reference's live process; started again if it had to make room."""
         baseline: Baseline = reference.extra["baseline"]
@@ -208,9 +242,31 @@ class GpuJudge(Judge):
         self.where = f"cuda:{self.name}"
         self.turnstile = Turnstile()
         self.l2_bytes = torch.cuda.get_device_properties(device).L2_cache_size
+        self.memory = Memory(int(torch.cuda.mem_get_info(device)[0] * 0.92) - KEEP_BYTES)
+        self._sizes: dict[str, int] = {}
         self._builder = builder
         self._glue: Path | None = None
         self._build_lock = threading.Lock()
+
+    def _judge(self, job: Job, last: bool) -> Timing | None:
+        self.refuse(job)  # builds, while nothing of the device is held
+        size = 2 * CONTEXT + SETS * self._task_bytes(job.task)
+        with self.memory.reserve(size):
+            if size > self.memory.total // 4:
+                self.references.make_room(size, self.memory.total)  # type: ignore[attr-defined]
+            return super()._judge(job, last)
+
+    def _task_bytes(self, task: Task) -> int:
+        """Bytes of a task's inputs and weights; 256 MiB where only running it would tell."""
+        if task.id not in self._sizes:
+            with self.server().fork("kzlib.verifier.gpu_child:sizes_main") as child:
+                try:
+                    child.send({"source": task.source})
+                    told = child.receive(20.0, wire.MAX_JSON)["bytes"]
+                except (wire.WireError, wire.Deadline, KeyError, TypeError):
+                    told = -1
+            self._sizes[task.id] = told if isinstance(told, int) and told >= 0 else 256 << 20
+        return self._sizes[task.id]
 
     # --- building, before the device is touched ---------------------------------------------------------------------
 
@@ -312,7 +368,7 @@ class GpuJudge(Judge):
         """The lent inputs after the call where they differ from what was sent; None where they do not."""
         from kzlib.verifier.children import copy_tree, same_bits, tensors_of
 
-        now = child.lent({"inputs": row.inputs, "corrupt": False})["inputs"]
+        now = child.lent_inputs(row.inputs)
         same = all(same_bits(a, b) for a, b in zip(tensors_of(now), tensors_of(row.inputs), strict=True))
         return None if same else copy_tree(now)
 

@@ -7,12 +7,12 @@ value is here. Source: issue 4, items 3 and 4; DESIGN section 6.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -20,27 +20,40 @@ import torch
 from kzlib.verifier import children, gpu_wire, loader, wire
 from kzlib.verifier.candidate import CandidateError, flags, output_problem, threads
 from kzlib.verifier.ops import OpLog
-from kzlib.verifier.reference import Reference, TaskError
+from kzlib.verifier.reference import WIDE, Reference, TaskError
 
 DEVICE = torch.device("cuda", 0)
 MAX_SLEEP_CYCLES = 6_000_000  # about 3 ms
+DELAY_CYCLES = 1_000_000  # about 0.5 ms: longer than a host needs to start a kernel
 
 
 def warm_up() -> None:
     """Before any fork: import everything a child needs; no CUDA call."""
     import triton
     import triton.language
-    import triton.runtime.jit
-    from torch.utils import cpp_extension
+    import triton.runtime.jit  # noqa: F401 - imported for the children
 
     torch.set_num_threads(1)
-    for module in (triton, cpp_extension):
-        assert isinstance(module, ModuleType)
-    if torch.cuda.is_initialized():
-        raise RuntimeError("the fork server must not hold a CUDA context")
+    asks = torch.cuda.is_available
+    torch.cuda.is_available = lambda: True  # the next import asks, and asking starts the driver, which ends forking
+    try:
+        importlib.import_module("torch.utils.cpp_extension")
+        _warm_triton()
+    finally:
+        torch.cuda.is_available = asks
+    if torch.cuda._is_in_bad_fork() or torch.cuda.is_initialized():
+        raise RuntimeError("the fork server must not touch the device")
     model = torch.nn.Linear(4, 4)
     with torch.no_grad(), OpLog():
         torch.nn.functional.gelu(model(torch.randn(2, 4))).sum()
+
+
+def _warm_triton() -> None:
+    """Compile and load Triton's own C helper here, once, instead of in every child; it does not start the driver."""
+    import triton
+    from triton.backends.nvidia.driver import CudaDriver
+
+    triton.runtime.driver.set_active(CudaDriver())
 
 
 def _device_setup(tf32: bool) -> None:
@@ -65,6 +78,7 @@ class Clock:
         self._flush = torch.empty(2 * properties.L2_cache_size // 4 + 1024, dtype=torch.int32, device=DEVICE)
         self._zero = torch.Tensor.zero_
         self._sleep = torch.cuda._sleep
+        self._copy = torch.Tensor.copy_
         self._synchronize = torch.cuda.synchronize
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._record = torch.cuda.Event.record
@@ -72,9 +86,10 @@ class Clock:
         self._now = time.perf_counter
         self.cycles = 200_000
 
-    def time(self, call: Callable[[], Any]) -> tuple[Any, float]:
+    def time(self, call: Callable[[], Any], inputs: Any, staged: Any) -> tuple[Any, float]:
         """The call's result, and host microseconds it took to enqueue the call; `read` gives the device's."""
         self._synchronize()
+        self.deliver(inputs, staged)
         self._zero(self._flush)
         self._sleep(self.cycles)
         self._record(self._start)
@@ -83,6 +98,15 @@ class Clock:
         enqueued = self._now() - begun
         self._record(self._end)
         return result, enqueued * 1e6
+
+    def deliver(self, inputs: Any, staged: Any) -> None:
+        """Put the staged contents into the inputs, in stream order, a good while after this returns.
+
+        Work on a stream that does not wait for the current one starts before and reads what stood there earlier.
+        """
+        self._sleep(DELAY_CYCLES)
+        for live, fresh in zip(children.tensors_of(inputs), children.tensors_of(staged), strict=True):
+            self._copy(live, fresh)
 
     def read(self) -> float:
         """Device microseconds of the last timed call, once everything has ended."""
@@ -98,12 +122,51 @@ def context_main(channel: socket.socket, walls: list[str]) -> None:
     """Measure what a fresh context costs: make one, answer, end."""
     wire.receive(channel)
     start = time.perf_counter()
-    torch.ones(1, device=DEVICE).sum().item()
+    try:
+        torch.ones(1, device=DEVICE).sum().item()
+    except Exception as error:  # noqa: BLE001 - whatever the driver says is the answer
+        wire.send(channel, {"event": "failed", "message": f"{type(error).__name__}: {error}", "walls": walls})
+        return
     wire.send(channel, {"event": "context", "seconds": time.perf_counter() - start, "walls": walls})
 
 
+def sizes_main(channel: socket.socket, walls: list[str]) -> None:
+    """Bytes of a task's inputs and weights, found without memory: everything is made on the meta device."""
+    source = wire.receive(channel)["source"]
+    try:
+        with torch.device("meta"):
+            module, _ = children.load_source(source, "task")
+            total = _bytes(module.get_inputs())
+            init = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
+            total += sum(t.numel() * t.element_size() for t in children.all_state(module.Model(*init)).values())
+    except Exception:  # noqa: BLE001 - values the meta device does not have: the caller assumes a size
+        total = -1
+    wire.send(channel, {"event": "sizes", "bytes": total})
+
+
+def _bytes(value: Any) -> int:
+    return sum(t.numel() * t.element_size() for t in children.tensors_of(value))
+
+
 class GpuReference(Reference):
-    """A reference whose weights and inputs are made on the device."""
+    """A reference whose weights and inputs are made on the device.
+
+    Where inputs and outputs of one set pass `LARGE` bytes there are two sets instead of four and no float64 run.
+    """
+
+    LARGE = 1 << 30
+    large = False
+
+    def results(self) -> dict[str, Any]:
+        probe = self.inputs(0)
+        self.large = _bytes(probe) > self.LARGE // 2
+        del probe
+        if self.large:
+            self.job = {**self.job, "plain": 1, "float64": False}
+        return super().results()
+
+    def _probe(self, index: int, kind: str, exact: Any) -> dict[str, Any] | None:
+        return None if self.large and kind == WIDE else super()._probe(index, kind, exact)
 
     def _load(self, filename: list[str | None]) -> Any:
         with torch.device(self.device):
@@ -131,11 +194,13 @@ def reference_main(channel: socket.socket, walls: list[str]) -> None:
         result = reference.results()
         result["seconds"]["reference_total"] = time.perf_counter() - start
         borrower.send({"event": "reference", "walls": walls, **result})
+        borrower.forget_answer()
     except TaskError as error:
         row = children.describe(error.cause, filename[0], "task")
         borrower.send({"event": "failed", "stage": error.stage, **row})
         return
     del result
+    torch.cuda.empty_cache()
     _serve_timing(borrower, clock, reference.model)
 
 
@@ -147,7 +212,7 @@ def _serve_timing(borrower: gpu_wire.Borrower, clock: Clock, model: torch.nn.Mod
 
 def _timed(clock: Clock, model: torch.nn.Module, request: dict[str, Any]) -> dict[str, Any]:
     with torch.no_grad():
-        output, enqueue_us = clock.time(lambda: model(*request["inputs"]))
+        output, enqueue_us = clock.time(lambda: model(*request["inputs"]), request["inputs"], request["staged"])
         kept = children.copy_tree(output)  # at once, before anything is waited for: late work on another stream is missed
     device_us = clock.read()
     if request.get("settle"):
@@ -164,6 +229,7 @@ class Launches:
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
         self.skip = False
+        self.other_streams = False
         self.sealed = True  # False when a kernel may run that nothing here can leave out
         self.extensions: list[ctypes.CDLL] = []
         self.current = None  # read by OpLog
@@ -214,6 +280,8 @@ class Launches:
         return rows
 
     def _note(self, name: str, args: Any, kwargs: dict[str, Any]) -> None:
+        if torch._C._cuda_getCurrentRawStream(0):
+            self.other_streams = True
         values = (*args, *kwargs.values())
         size = sum(v.numel() * v.element_size() for v in values if isinstance(v, torch.Tensor))
         if len(self.rows) < 100_000:
@@ -244,7 +312,7 @@ def candidate_main(channel: socket.socket, walls: list[str]) -> None:
             elif request.get("time"):
                 borrower.send({"event": "timed", **session.timed(request)})
             else:
-                borrower.send({"event": "output", **session.call(request["inputs"], request["corrupt"])})
+                borrower.send({"event": "output", **session.call(request)})
     except CandidateError as error:
         borrower.send({"event": "failed", **session.failure(error)})
     except wire.Foreign as error:
@@ -339,16 +407,17 @@ class GpuSession:
         self.mapping = answer["mapping"]
         return answer
 
-    def call(self, inputs: list[Any], corrupt: bool) -> dict[str, Any]:
+    def call(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run on the lent memory itself; with `corrupt`, every own kernel that can be left out is left out."""
         assert self.model is not None
-        model = self.model
+        model, inputs, corrupt = self.model, request["inputs"], request["corrupt"]
         self._poison(sum(t.numel() * t.element_size() for t in children.tensors_of(inputs)) + 512)
         if self.threads is None:
             self.threads = threads()
         self.launches.set_skip(corrupt)
         children.seed_everything(self.job["noise_seed"])
         log = OpLog()
+        self.clock.deliver(inputs, request["staged"])
         start = time.perf_counter()
         with torch.no_grad(), log:
             output = self._stage("run", lambda: model(*inputs))
@@ -376,6 +445,7 @@ class GpuSession:
         now = flags()
         return {
             "calls": self.calls, "tampered": [], "threads": 0, "sealed": self.launches.sealed,
+            "other_streams": self.launches.other_streams,
             "flags": sorted(name for name, value in self.flags.items() if now[name] != value), "seconds": self.seconds,
         }  # fmt: skip
 

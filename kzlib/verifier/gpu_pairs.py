@@ -43,16 +43,19 @@ def refreshed(value: Any, source: Any, random_state: random.Random) -> Any:
         shift = random_state.randrange(source.shape[0]) if source.shape[0] > 1 else 0
         sparse = bool((source == 0).sum() * 20 > source.numel())
         fresh = source if sparse else torch.roll(source, shift, 0)
-        if value.is_floating_point() or value.is_complex():
-            return torch.mul(fresh, random_state.uniform(0.5, 1.0), out=value) if value.is_contiguous() else value.copy_(
-                fresh * random_state.uniform(0.5, 1.0)
-            )
+        if (value.is_floating_point() or value.is_complex()) and not _whole(source):
+            fresh = fresh * random_state.uniform(0.5, 1.0)
         return value.copy_(fresh)
     if isinstance(value, list | tuple):
         return type(value)([refreshed(v, s, random_state) for v, s in zip(value, source, strict=True)])
     if isinstance(value, dict):
         return {k: refreshed(v, source[k], random_state) for k, v in value.items()}
     return value
+
+
+def _whole(tensor: torch.Tensor) -> bool:
+    """Whole numbers kept as floats are labels: a scaled label is another kind of input."""
+    return not tensor.is_complex() and bool((tensor == tensor.round()).all())
 
 
 def disagreement(output: Any, expected: Any, loosen: float) -> float:

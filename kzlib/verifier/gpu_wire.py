@@ -93,9 +93,9 @@ class Layout:
     def places(self) -> tuple[Place, ...]:
         return tuple(place for place, _ in self.tensors)
 
-    def write(self, block: Block) -> None:
-        """Copy every tensor to its place."""
-        for place, tensor in self.tensors:
+    def write(self, block: Block, skip: int = 0) -> None:
+        """Copy every tensor to its place, the first `skip` left out."""
+        for place, tensor in self.tensors[skip:]:
             if place.size:
                 block.view(place.offset, place.dtype, place.shape, place.stride).copy_(tensor)
 
@@ -130,9 +130,20 @@ class Lender:
         return getattr(self.child, name)
 
     def send(self, value: Any, seconds: float = 60.0) -> None:
-        """One value; its device tensors go to the lent block, between fresh bands."""
+        """One value; its device tensors go to the lent block, between fresh bands.
+
+        Under "inputs" the child finds the memory to compute on, and under "staged" the contents it copies there in
+        stream order: work that does not wait for the current stream reads what stood there before.
+        """
         layout = Layout()
-        tree = layout.pack(value)
+        if isinstance(value, dict) and "inputs" in value:
+            live = layout.pack({"inputs": value["inputs"]})
+            waiting = len(layout.tensors)
+            tree = {**layout.pack({**value, "inputs": None, "staged": value["inputs"]}), **live}
+        else:
+            waiting = 0
+            tree = layout.pack(value)
+        self._poison_answer()
         if not layout.tensors:
             self.child.send({"tree": tree, "lend": 0}, seconds)
             return
@@ -147,7 +158,7 @@ class Lender:
         if fresh:
             self.inbound.bytes().fill_(PATTERN)
             self.sent = layout.places
-        layout.write(self.inbound)
+        layout.write(self.inbound, waiting)
         torch.cuda.synchronize(self.device)
         self.child.send({"tree": tree, "lend": lend}, seconds)
         if lend:
@@ -164,10 +175,14 @@ class Lender:
             start = place.offset + place.size if place is not None else stop
         return bool(torch.stack(checks).all())
 
-    def lent(self, tree: Any) -> Any:
-        """What now stands in the lent block, as the tree that was sent."""
-        layout = Layout()
-        return unpack(layout.pack(tree), self.inbound)
+    def _poison_answer(self) -> None:
+        if self.outbound is not None and not self.keep_answers:
+            self.outbound.bytes().fill_(PATTERN)
+            torch.cuda.synchronize(self.device)
+
+    def lent_inputs(self, inputs: Any) -> Any:
+        """What now stands where the inputs of the last message were to be computed on."""
+        return unpack(Layout().pack(inputs), self.inbound)
 
     def receive(self, seconds: float, limit: int = 1 << 40) -> Any:
         """The child's next value; its device tensors are views of a block of the judge."""
@@ -177,27 +192,28 @@ class Lender:
         wanted = message.get("bytes", 0)
         if type(wanted) is not int or wanted < 0 or wanted > limit:
             raise wire.WireError(f"{wanted} bytes of tensors where at most {limit} were expected")
-        if wanted:
-            self._answer_block(wanted, bool(message.get("mapped")))
-            if self.child.receive(seconds, 1024) != {"stored": True}:
-                raise wire.WireError("an answer of another form")
-        return unpack(message["tree"], self.outbound if wanted else None)
+        if not wanted:
+            return unpack(message["tree"], None)
+        if message.get("stored") is True:  # in the block of its last answer, poisoned before this request
+            if self.outbound is None or self.outbound.size < wanted:
+                raise wire.WireError("an answer stored nowhere")
+            return unpack(message["tree"], self.outbound)
+        self._lend_answer(wanted)
+        if self.child.receive(seconds, 1024) != {"stored": True}:
+            raise wire.WireError("an answer of another form")
+        return unpack(message["tree"], self.outbound)
 
-    def _answer_block(self, wanted: int, mapped: bool) -> None:
-        reuse = mapped and not self.keep_answers and self.outbound is not None and self.outbound.size >= wanted
-        if not reuse:
-            if self.outbound is not None:
-                self._kept.append(self.outbound)
-            self.outbound = Block.make(self.device, wanted)
-        assert self.outbound is not None
+    def _lend_answer(self, wanted: int) -> None:
+        if self.outbound is not None:
+            self._kept.append(self.outbound)
+        self.outbound = Block.make(self.device, wanted)
         self.outbound.bytes().fill_(PATTERN)
         torch.cuda.synchronize(self.device)
-        self.child.send({"lend": 0 if reuse else self.outbound.size})
-        if not reuse:
-            _send_descriptor(self.child.channel, self.outbound)
+        self.child.send({"lend": self.outbound.size})
+        _send_descriptor(self.child.channel, self.outbound)
 
     def hold_answer(self) -> None:
-        """Keep the block of the last answer for as long as this lender lives; later answers get another."""
+        """Keep the block of the last answer for as long as this lender lives; the child's `forget_answer` is the other half."""
         if self.outbound is not None:
             self._kept.append(self.outbound)
             self.outbound = None
@@ -231,6 +247,7 @@ class Borrower:
         self.device = device
         self.inbound: Block | None = None
         self.outbound: Block | None = None
+        self.room = 0  # bytes of `outbound` that may be written again
         self._synchronize = torch.cuda.synchronize
 
     def receive(self) -> Any:
@@ -249,13 +266,19 @@ class Borrower:
         layout = Layout(band=0)
         tree = layout.pack(value)
         wanted = layout.end
-        wire.send(self.channel, {"tree": tree, "bytes": wanted, "mapped": self.outbound is not None})
-        if not wanted:
+        here = 0 < wanted <= self.room
+        if here and self.outbound is not None:
+            layout.write(self.outbound)
+            self._synchronize()
+        wire.send(self.channel, {"tree": tree, "bytes": wanted, "stored": here})
+        if here or not wanted:
             return
-        lend = wire.receive(self.channel)["lend"]
-        if lend:
-            self.outbound = self._open(lend)
-        assert self.outbound is not None
+        self.room = wire.receive(self.channel)["lend"]
+        self.outbound = self._open(self.room)
         layout.write(self.outbound)
         self._synchronize()
         wire.send(self.channel, {"stored": True})
+
+    def forget_answer(self) -> None:
+        """The judge keeps the last answer where it is: the next one needs other memory."""
+        self.room = 0
