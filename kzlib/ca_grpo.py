@@ -23,6 +23,9 @@ from trl import GRPOTrainer
 
 from kzlib.training import RewindStepLog, StepLog
 
+# Nats a token between engine and trainer: bf16 alone makes about 0.02, weights of another step far more (P26).
+MAX_LOGP_GAP = 0.3
+
 SpeedTerm = Literal["plain", "capped", "log"]
 Normalisation = Literal["group", "mean_only"]
 
@@ -244,6 +247,12 @@ class GroupTrainer(GRPOTrainer):
         super().log(logs, start_time)
         if not training or "grad_norm" not in logs:  # the last log of a run is a summary without a step's values
             return
+        gap = logs.get("sampling/sampling_logp_difference/mean") or 0.0
+        if gap > MAX_LOGP_GAP:
+            raise RuntimeError(
+                f"the engine samples from other weights than are trained (they differ by {gap:.2f} nats a token): "
+                "set engine to transformers, or run this notebook again from its newest checkpoint"
+            )
         row = {"step": self.state.global_step, **self._facts, **_step_values(logs)}
         row["seconds/train"] = max(0.0, row.pop("step_time", 0.0) - row["seconds/generate"] - row["seconds/verify"])
         if self.accelerator.is_main_process:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from datasets import Dataset
 from transformers import PrinterCallback
@@ -20,10 +20,11 @@ from trl import GRPOConfig
 from kzlib import policy, stabilizers
 from kzlib.ca_grpo import CAGRPO, CAGRPOTrainer, GroupTrainer
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
-from kzlib.records import Answer, Backend, Task, Verdict, from_json
+from kzlib.records import Answer, Backend, Task, Verdict, append_jsonl, from_json
 from kzlib.rewards import CoderReward, ProposerReward, Solve, coder_summary, proposer_summary
 from kzlib.seeds import child_seed
 from kzlib.training import StepLog, device_arguments, newest_checkpoint, read_steps
+from kzlib.workspace import Run
 
 OnStep = Callable[[dict[str, Any]], None]
 
@@ -44,6 +45,7 @@ class GroupSettings:
     kl: float = 0.0  # the paper's beta_KL is not known; 0 needs no reference model
     seed: int = 0
     device: str = "cpu"
+    engine: Literal["transformers", "vllm"] = "transformers"  # what samples while training; vLLM shares the GPU
     processes: int = 1
 
 
@@ -58,7 +60,11 @@ def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str], *
             f"split over {settings.processes} processes in batches of {micro}: groups have two answers or more, and "
             f"processes x micro_batch divides the answers; micro_batch 1 or {max(1, per_process)} work"
         )
-    generation = {} if settings.device == "cpu" else {"generation_kwargs": {"cache_implementation": "static"}}
+    generation: dict[str, Any] = {}
+    if settings.engine == "vllm":
+        generation = {"use_vllm": True, "vllm_mode": "colocate", "vllm_gpu_memory_utilization": 0.3}
+    elif settings.device != "cpu":
+        generation = {"generation_kwargs": {"cache_implementation": "static"}}
     return GRPOConfig(
         output_dir=str(folder),
         max_steps=settings.steps,
@@ -100,15 +106,15 @@ def draw(items: Sequence[Any], wanted: int, seed: int, first: Callable[[Any], bo
     return [order[i % len(order)] for i in range(wanted)]
 
 
-def solver(coder: Any, tokenizer: Any, settings: GroupSettings, backend: Backend, style: Style) -> Solve:
+def solver(
+    coder: Any, tokenizer: Any, backend: Backend, style: Style, max_new_tokens: int, temperature: float, seed: int
+) -> Solve:
     """The frozen Coder: modules -> answers, all modules of a call in one batch; the seed follows from the modules."""
 
     def solve(tasks: list[Task], k: int) -> Sequence[Sequence[policy.Generation]]:
         prompts = [as_model_input(coder_prompt(task.source, backend, style), tokenizer, style) for task in tasks]
-        seed = child_seed(settings.seed, "solve", *(task.id for task in tasks), k)
-        return policy.generate(
-            coder, tokenizer, prompts, k, settings.max_new_tokens, settings.temperature, settings.top_p, seed
-        )
+        drawn = child_seed(seed, "solve", *(task.id for task in tasks), k)
+        return policy.generate(coder, tokenizer, prompts, k, max_new_tokens, temperature, seed=drawn)
 
     return solve
 
@@ -288,6 +294,20 @@ def pool_of(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Task], dict[str, fl
     valid = [row for row in rows if row["valid"]]
     tasks = [from_json(Task, row["task"]) for row in valid]
     return tasks, {row["task"]["id"]: row["p"] for row in valid if row["p"] is not None}
+
+
+def publish(run: Run, stage: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Write a stage's modules, answers and verdicts to `records/<kind>.<stage>.jsonl`; returns how many of each."""
+    found: dict[type, list[Any]] = {Task: [], Answer: [], Verdict: []}
+    for record in records_of(rows):
+        found[type(record)].append(record)
+    found[Task] = list({task.id: task for task in found[Task]}.values())
+    for kind, name in ((Task, "tasks"), (Answer, "answers"), (Verdict, "verdicts")):
+        with run.replacing(f"records/{name}.{stage}.jsonl") as scratch:
+            scratch.touch()
+            append_jsonl(scratch, found[kind])
+        run.record(f"{name}.{stage}", f"records/{name}.{stage}.jsonl", kind="records", rows=len(found[kind]))
+    return {kind.__name__: len(records) for kind, records in found.items()}
 
 
 def records_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Task | Answer | Verdict]:

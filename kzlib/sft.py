@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -20,6 +21,8 @@ from trl import SFTConfig, SFTTrainer
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
 from kzlib.records import Candidate, Task
 from kzlib.training import EveryStep, RewindStepLog, StepLog, device_arguments, newest_checkpoint
+
+ROLE_TOKEN = re.compile(r"<\|\w+\|>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +199,12 @@ def cold_start(
     checkpoint = newest_checkpoint(folder)
     trainer.train(resume_from_checkpoint=checkpoint)
     return [row for row in trainer.state.log_history if "loss" in row or "eval_loss" in row]
+
+
+def texts(examples: Iterable[Example]) -> list[str]:
+    """Prompts and completions without role tokens: what a tokenizer is trained on.
+
+    >>> texts([Example("<|coder|>a<|kernel|>", "b")])
+    ['a', 'b']
+    """
+    return [ROLE_TOKEN.sub("", text) for e in examples for text in (e.prompt, e.completion)]

@@ -163,7 +163,7 @@ def test_batches_that_do_not_split_are_refused_with_two_that_work(change: dict, 
 
 def proposer_reward(solve: Any = None, check: Any = check, **changes: Any) -> ProposerReward:
     coder, tokenizer = tiny(seed=1)
-    solve = solve or coevolution.solver(coder, tokenizer, SETTINGS, "triton", "compact")
+    solve = solve or coevolution.solver(coder, tokenizer, "triton", "compact", 6, 1.0, 3)
     return ProposerReward(check, solve, judge, tokenizer.eos_token_id, k=4, **changes)
 
 
@@ -174,7 +174,7 @@ def test_proposer_phase_pays_the_frontier_and_leaves_the_coder_alone(tmp_path: P
     proposer, tokenizer = tiny()
     coder, _ = tiny(seed=1)
     before = policy.fingerprint(coder)
-    solve = coevolution.solver(coder, tokenizer, SETTINGS, "triton", "compact")
+    solve = coevolution.solver(coder, tokenizer, "triton", "compact", 6, 1.0, 3)
     scored = proposer_reward(solve)
     rows = proposer_phase(proposer, tokenizer, SETS, scored, replace(SETTINGS, steps=2), tmp_path)
     assert policy.fingerprint(coder) == before
