@@ -272,8 +272,28 @@ def inner(input, other):  # noqa: A002
     return torch.matmul(input, other.transpose(-1, -2)) if input.dim() <= 2 and other.dim() == 2 else NotImplemented
 
 
-def cov_like(*_: Any, **__: Any):
-    return NotImplemented
+def pairwise_extreme(name: str) -> Any:
+    """max(a, b) of two tensors is `maximum`; every other form is a reduction and is recorded as it stands."""
+
+    def apply(input: Tensor, other: Any = None, *rest: Any, **kwargs: Any) -> Any:  # noqa: A002
+        return getattr(torch, name)(input, other) if isinstance(other, Tensor) and not rest else NotImplemented
+
+    return apply
+
+
+def multi_dot(tensors: Any) -> Tensor:
+    out = tensors[0]
+    for t in tensors[1:]:
+        out = torch.matmul(out, t)
+    return out
+
+
+def ndtr(input: Tensor) -> Tensor:  # noqa: A002
+    return 0.5 * (1.0 + torch.erf(input * 0.7071067811865476))
+
+
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False):  # noqa: A002
+    return NotImplemented if equal_nan else torch.abs(input - other) <= atol + rtol * torch.abs(other)
 
 
 COMPOSITES = {
@@ -306,6 +326,11 @@ COMPOSITES = {
     "std": std,
     "diff": diff,
     "prelu": prelu,
+    "max": pairwise_extreme("maximum"),
+    "min": pairwise_extreme("minimum"),
+    "linalg_multi_dot": multi_dot,
+    "ndtr": ndtr,
+    "isclose": isclose,
     "local_response_norm": local_response_norm,
     "lp_pool1d": lp_pool,
     "lp_pool2d": lp_pool,

@@ -191,8 +191,9 @@ class Plan:
         return self.of_buffer(out)
 
     def kernel_name(self, ops: tuple[str, ...]) -> str:
-        base = "_".join(dict.fromkeys(o.strip("_") for o in ops)) + "_kernel"
-        return self.name(base)
+        if self.schedule.get("style", "plain") == "plain":
+            return self.name("kernel")
+        return self.name("_".join(dict.fromkeys(o.strip("_") for o in ops)) + "_kernel")
 
     # -------------------------------------------------------------- lowering
 

@@ -24,14 +24,15 @@ class Sample:
 
 
 CHUNK = 32
+POINTWISE_FAMILIES = ("elementwise", "activation")  # companions that any family may have
 
 
 def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | None, styles: str) -> Sample | None:
     """Sample `index` of the stream of `seed`: the same on every machine, whatever the number of workers."""
+    from kzlib.naming import named_alike
     from kzlib.teacher import grammar
     from kzlib.teacher.compiler import compile_graph
     from kzlib.teacher.graph import Unsupported, trace
-    from kzlib.teacher.rename import rename
     from kzlib.teacher.schedule import draw
 
     rng = random.Random(f"{seed}/{index}/{backend}")  # noqa: S311
@@ -40,9 +41,9 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
         draft = grammar.draft_for(apis, rng, styles)
         if draft is None or (styles == "plain" and len(draft.lines) > 6):
             continue
-        if families and not set(draft.families) & set(families):
+        if families and not set(draft.families) <= {*families, *POINTWISE_FAMILIES}:
             continue
-        source = rename(grammar.module_source(draft), rng)
+        source = named_alike(grammar.module_source(draft))
         schedule = draw(rng, styles)
         try:
             graph = trace(source)

@@ -565,8 +565,8 @@ def arange(plan: Plan, node: Node) -> Lazy:
 
 
 def tensor_constant(plan: Plan, node: Node) -> Lazy:
-    value = node.args[0]
-    if isinstance(value, (int, float, bool)):
+    value = plan.scalar(node.args[0])
+    if isinstance(value, (int, float, bool, Expr)):
         return Lazy((), DTYPES[plan.info(node).dtype], lambda c: as_expr(value))
     raise Unsupported("a tensor built from a list in forward")
 
