@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import copy
 import json
 import os
@@ -13,6 +13,8 @@ from typing import Any
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -114,6 +116,27 @@ def _source(notebook: dict[str, Any]) -> str:
     return source if isinstance(source, str) else "".join(source)
 
 
+def alone(path: Path, outputs: Path, monkeypatch: pytest.MonkeyPatch) -> nbformat.NotebookNode:
+    """The notebook after Run All as in Lab: no runner, nothing run before; it stops at the first error."""
+    monkeypatch.setenv("KZ_OUTPUT_ROOT", str(outputs))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": path.parent}})
+    with contextlib.suppress(CellExecutionError):  # the caller looks at the outputs
+        client.execute()
+    return notebook
+
+
+def errors_of(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [o for c in notebook.cells for o in c.get("outputs", []) if o.output_type == "error"]
+
+
+def test_the_setup_check_runs_alone_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert errors_of(alone(SETUP, tmp_path, monkeypatch)) == []
+    [record] = tmp_path.glob("laptop/*/stages/00_setup_check/finish.json")
+    assert json.loads(record.read_text())["run_id"] == "interactive"
+
+
 READERS = [path for path in PATHS if path.stem[:2] in ("02", "03", "04", "05", "06")]
 
 
@@ -121,17 +144,8 @@ READERS = [path for path in PATHS if path.stem[:2] in ("02", "03", "04", "05", "
 def test_opened_alone_a_notebook_names_the_one_to_run_first(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in Lab: no runner, nothing run before; the reader gets one sentence, soon, and no stack trace."""
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
-
-    monkeypatch.setenv("KZ_OUTPUT_ROOT", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": path.parent}})
-    with pytest.raises(CellExecutionError) as caught:
-        asyncio.run(client.async_execute())
-    assert caught.value.ename == "MissingInputError"
-    assert "run notebook 0" in caught.value.evalue
-    [error] = [o for c in notebook.cells for o in c.get("outputs", []) if o.output_type == "error"]
+    """The reader gets one sentence, soon, and no stack trace."""
+    [error] = errors_of(alone(path, tmp_path, monkeypatch))
+    assert error.ename == "MissingInputError"
+    assert "run notebook 0" in error.evalue
     assert len(error.traceback) == 1
