@@ -1,5 +1,5 @@
 # task: ew_relu
-# expect: wrong|library_only|runtime_fail
+# expect: wrong|library_only|runtime_fail|cheat
 # id: B3
 # source: METR, kernelguard
 # needs: cpu

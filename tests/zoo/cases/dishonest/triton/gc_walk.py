@@ -1,5 +1,5 @@
 # task: ew_relu
-# expect: wrong|library_only|runtime_fail
+# expect: wrong|library_only|runtime_fail|cheat
 # id: B2
 # source: pygpubench exploits
 # needs: cpu

@@ -1,5 +1,5 @@
 # task: ew_tanh
-# expect: cheat
+# expect: cheat|runtime_fail
 # id: D21, C8
 # source: evaluator-mode branch
 # needs: cpu
