@@ -31,6 +31,8 @@ _SAME = {"multiply": "mul", "true_divide": "div", "mm": "matmul", "bmm": "matmul
 _DEPTH = 12
 
 NUMBER = "#"
+# Operator classes whose layers hold weights: two of them on one input give two values.
+WEIGHTED = frozenset({"matmul", "conv", "transposed conv", "norm layer", "recurrent", "attention", "index/embedding"})
 
 
 def graph_of(source: str, entry: str = ENTRY) -> ValueGraph:
@@ -81,6 +83,8 @@ class _Reader:
             t.id: s.value for s in tree.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)
         }
         self.concepts = {api.name: api.concept for api in catalogue()}
+        self.classes_of = {api.name: api.operator_class for api in catalogue()}
+        self.instances = 0
 
     # -- classes and functions ------------------------------------------------------------------------------------
 
@@ -274,11 +278,11 @@ class _Reader:
         if name in _TRANSPARENT and arguments:
             return arguments[0]
         if kind == "api" and name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
-            return self.graph.node(f"module {self.concepts[name]}", *arguments)
+            return self.graph.node(f"module {self.concepts[name]}", *arguments, instance=self._instance(name))
         if kind == "api":
             return self._apply(self.concepts[name], arguments)
         if name.endswith("nn.Parameter"):
-            return self.graph.node("parameter")
+            return self.graph.node("parameter", instance=self._instance(name))
         if kind == "unknown" and name:
             return self.graph.node(name, *arguments, operator=True)
         return self.graph.node(f"call {name or dotted}", *arguments)
@@ -309,10 +313,16 @@ class _Reader:
                 arguments = [self._call_value(part, arguments)]
             return arguments[0]
         if label.startswith("module "):
-            return self._apply(label.removeprefix("module "), [*arguments, *settings])
+            return self._apply(label.removeprefix("module "), [*arguments, *settings], self.graph.instance(value))
         return self.graph.node("apply", value, *arguments, operator=True)
 
-    def _apply(self, concept: str, operands: list[Node]) -> Node:
+    def _instance(self, name: str) -> int:
+        """A new number for each layer with weights; layers without are all alike."""
+        weightless = name in self.classes_of and self.classes_of[name] not in WEIGHTED
+        self.instances += not weightless
+        return 0 if weightless else self.instances
+
+    def _apply(self, concept: str, operands: list[Node], instance: int = 0) -> Node:
         """One operator over its tensor operands; numbers are dropped unless nothing else is left."""
         kept = [o for o in operands if not self._is_setting(o)]
         if not kept and operands:
@@ -320,7 +330,7 @@ class _Reader:
         concept = _SAME.get(concept, concept)
         if concept in _COMMUTE:
             kept.sort(key=self.graph.digests.__getitem__)
-        return self.graph.node(concept, *kept, operator=True)
+        return self.graph.node(concept, *kept, operator=True, instance=instance)
 
 
 def _label(operator: ast.AST) -> str:

@@ -29,28 +29,45 @@ class ValueGraph:
     outputs: list[Node] = field(default_factory=list)
     parameters: tuple[str, ...] = ()
     digests: list[str] = field(default_factory=list)
-    _places: dict[tuple[str, tuple[Node, ...]], Node] = field(default_factory=dict)
+    _places: dict[tuple[str, tuple[Node, ...], int], Node] = field(default_factory=dict)
     _operators: set[Node] = field(default_factory=set)
+    _instances: dict[Node, int] = field(default_factory=dict)
 
-    def node(self, label: str, *operands: Node, operator: bool = False) -> Node:
-        """The node of this label over these operands; `operator` marks what computes."""
-        key = (label, operands)
+    def node(self, label: str, *operands: Node, operator: bool = False, instance: int = 0) -> Node:
+        """The node of this label over these operands; `operator` marks what computes.
+
+        Nodes of different `instance` (layers with weights of their own) are different nodes with equal digests.
+        """
+        key = (label, operands, instance)
         if key not in self._places:
             self._places[key] = len(self.nodes)
-            self.nodes.append(key)
+            self.nodes.append((label, operands))
             text = "\0".join([label, *(self.digests[o] for o in operands)])
             self.digests.append(hashlib.sha256(text.encode()).hexdigest()[:24])
+        if instance:
+            self._instances[self._places[key]] = instance
         if operator:
             self._operators.add(self._places[key])
         return self._places[key]
+
+    def instance(self, node: Node) -> int:
+        """Which layer with weights of its own a node is, 0 for none."""
+        return self._instances.get(node, 0)
 
     def label(self, node: Node) -> str:
         """A node's label alone."""
         return self.nodes[node][0]
 
     def digest(self) -> str:
-        """Equal for modules whose outputs are equal nodes, in the same order."""
-        return hashlib.sha256("\0".join(self.digests[o] for o in self.outputs).encode()).hexdigest()[:24]
+        """Equal for modules whose outputs are equal nodes, in the same order.
+
+        The numbers of nodes and of layers tell a(x) * b(x) from a(x) * a(x), and a(x) + b(y) from a(x) + a(y), where
+        layers a and b look alike.
+        """
+        reached = self.reached()
+        layers = len({self._instances[node] for node in reached & self._instances.keys()})
+        parts = [str(len(reached)), str(layers), *(self.digests[o] for o in self.outputs)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
     def reached(self, values_only: bool = False) -> set[Node]:
         """Nodes that the outputs need; `values_only` leaves out what is only asked for its shape or type."""
