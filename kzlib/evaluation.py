@@ -279,6 +279,24 @@ def prompter(tokenizer: Any, backend: Backend, style: str) -> Callable[[Task], s
     return lambda task: as_model_input(coder_prompt(task.source, backend, style), tokenizer, style)  # type: ignore[arg-type]
 
 
+def small(tasks: Iterable[Task], say: Callable[[str], None] = print) -> list[Task]:
+    """Benchmark tasks at sizes for a CPU; one that runs soundly at no small size is left out and said so."""
+    from kzlib.shrink import shrink_with, trial_server
+
+    kept = []
+    server = trial_server()
+    try:
+        for task in tasks:
+            found = shrink_with(task, server)
+            if found.runs and found.sound:
+                kept.append(found.task)
+            else:
+                say(f"left out {task.origin or task.id}: {found.message}")
+    finally:
+        server.close()
+    return kept
+
+
 def choose(tasks: Sequence[Task], n: int) -> list[Task]:
     """`n` tasks spread evenly over the source's order (levels, families), the same for every seed.
 
