@@ -58,11 +58,11 @@ clean: ## remove caches and the environment; outputs stay
 	@rm -rf $(VENV) .venv-vllm .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
 	@find kzlib tests scripts benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The first of PYTHON, python3.12, python3.11, python3.13 and python3 that is 3.11-3.13 and can make an environment.
-python = $$(for p in $(PYTHON) python3.12 python3.11 python3.13 python3; do \
+# PYTHON, or else the first of these that is 3.11-3.13 and can make an environment.
+python = $$(for p in $(or $(PYTHON),python3.12 python3.11 python3.13 python3); do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null \
-	&& { command -v "$$p"; break; }; done | grep . || { echo "make: no Python 3.11-3.13 with venv was found;" \
-	"install one (apt install python3.12-venv) or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; echo false; })
+	&& { command -v "$$p"; break; }; done | grep . || { echo "make: $(if $(PYTHON),$(PYTHON) is,there is) no Python 3.11-3.13 with venv:" \
+	"install one (apt install python3.12-venv) or name another: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; echo false; })
 
 no_packages = { echo "make: the packages could not be installed. Without a network, put the wheels of requirements.lock" \
 	"into a folder and set PIP_FIND_LINKS=<folder> PIP_NO_INDEX=1; behind a mirror, set PIP_INDEX_URL. Then type the same." >&2; exit 1; }

@@ -101,7 +101,7 @@ def test_make_names_what_is_missing_when_no_python_fits(tmp_path: Path) -> None:
         ["make", "run"], cwd=tmp_path, env={"PATH": str(tools)}, capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
-    assert "no Python 3.11-3.13 with venv was found" in done.stderr
+    assert "there is no Python 3.11-3.13 with venv" in done.stderr
     assert "PYTHON=" in done.stderr
 
 
