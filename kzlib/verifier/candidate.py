@@ -238,6 +238,8 @@ class Session:
             happened = "kernel"
         elif isinstance(cause, MemoryError):
             happened = "memory"
+        elif not isinstance(cause, ImportError) and isinstance(cause, OSError | SystemExit | KeyboardInterrupt):
+            happened = "system"  # refused by the sandbox, or an attempt to leave
         return {"stage": error.stage, "happened": happened, "seconds": self.seconds, "calls": len(self.calls), **row}
 
 

@@ -153,7 +153,7 @@ def _floats(
     return _errors(out[keep], native_error, sensitivity, yard[keep], EPSILON.get(dtype, 2.0**-23), chosen, path)
 
 
-CAP = 1e-4  # largest part of a value that its sensitivity to one epsilon may claim
+CAP = 0.1  # largest part of a value that its sensitivity to one epsilon may claim
 
 
 def _rms(values: torch.Tensor) -> float:

@@ -22,7 +22,7 @@ _ALWAYS = frozenset({
 })  # fmt: skip
 _FRAMES = frozenset({"tb_frame", "gi_frame", "cr_frame", "ag_frame"})
 _CODE = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
-_TRANSPARENT = ("inspect.py",)
+_TRANSPARENT = ("inspect.py", "ctypes/__init__.py", "ctypes/util.py")
 
 
 def _suspicious(event: str, args: tuple[Any, ...]) -> bool:

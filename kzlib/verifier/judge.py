@@ -331,7 +331,7 @@ def failure(answer: dict[str, Any]) -> Ended:
     message = "\n".join([text.splitlines()[0] if text else answer["kind"], *answer["lines"]])
     if happened == "unsupported":
         return Ended(Outcome.UNSUPPORTED, "run", message)
-    if stage == "load" or happened == "kernel":
+    if happened == "kernel" or (stage == "load" and happened == "exception"):
         return Ended(Outcome.COMPILE_FAIL, "build", message, error=answer["kind"])
     if stage == "output":
         return Ended(Outcome.WRONG, "compare", message)

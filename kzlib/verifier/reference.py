@@ -186,12 +186,15 @@ class Reference:
         }  # fmt: skip
         mutated = not all(map(children.same_bits, children.tensors_of(inputs), children.tensors_of(given)))
         children.seed_everything(seed)
-        still = copy.deepcopy(exact) if exact is not None else None
+        copies = [copy.deepcopy(exact) for _ in range(2)] if exact is not None else []
         exact_output = self._exact(exact, [widen(v) for v in given])
         bent = None
         if exact_output is not None:
-            children.seed_everything(seed)
-            bent = self._exact(still, [bend(v, seed) for v in given])
+            moved = []
+            for model, step in zip(copies, (1.0, STEP), strict=True):
+                children.seed_everything(seed)
+                moved.append(self._exact(model, [bend(v, seed, step) for v in given]))
+            bent = smooth(exact_output, *moved)
         return {
             "kind": kind, "inputs": given, "native": native, "exact": exact_output, "buffers": changed,
             "mutated": inputs if mutated else None, "bent": bent,
@@ -222,7 +225,27 @@ def widen(value: Any) -> Any:
     return value
 
 
-def bend(value: Any, seed: int) -> Any:
+STEP = 2.0**-6
+
+
+def smooth(exact: Any, moved: Any, moved_less: Any) -> Any:
+    """The answer moved by what the inputs' movement does smoothly: of two movements in one direction, one STEP times the
+    other, the smaller effect counts. A jump that one of them happens to cross (a floor, a comparison) drops out."""
+    if isinstance(exact, torch.Tensor):
+        ok = all(isinstance(t, torch.Tensor) and t.shape == exact.shape for t in (moved, moved_less))
+        if not ok or not (exact.is_floating_point() or exact.is_complex()):
+            return exact
+        return exact + torch.minimum((moved - exact).abs(), (moved_less - exact).abs() / STEP)
+    if isinstance(exact, list | tuple):
+        same = all(isinstance(t, list | tuple) and len(t) == len(exact) for t in (moved, moved_less))
+        return [smooth(*row) for row in zip(exact, moved, moved_less, strict=True)] if same else exact
+    if isinstance(exact, dict):
+        same = all(isinstance(t, dict) and t.keys() == exact.keys() for t in (moved, moved_less))
+        return {k: smooth(exact[k], moved[k], moved_less[k]) for k in exact} if same else exact
+    return exact
+
+
+def bend(value: Any, seed: int, step: float = 1.0) -> Any:
     """As `widen`, with every floating element moved by up to one epsilon of float32: how much the answer moves is what
     the problem itself does to rounding errors, and no algorithm can be asked to do much better. Whole numbers stay: they
     have no rounding error, and a target of 1 - 1e-7 is another target."""
@@ -231,7 +254,7 @@ def bend(value: Any, seed: int) -> Any:
         if original.is_floating_point() and tensor.numel() and not bool((original == original.round()).all()):
             generator = torch.Generator(tensor.device).manual_seed(seed)
             noise = torch.rand(tensor.shape, generator=generator, dtype=torch.float64, device=tensor.device) * 2 - 1
-            tensor.mul_(1 + noise * 2.0**-23)
+            tensor.mul_(1 + noise * (step * 2.0**-23))
     return wide
 
 
@@ -245,7 +268,7 @@ def finite(value: Any) -> bool:
 def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
     """Input sets of another scale, offset and sign, the boldest first. Integer and boolean inputs stay as they are.
 
-    wide: x 32 about the mean, x 32, x 4. shifted: a tenth of the spread, moved by forty of the
+    wide: stretched to a peak of 128 about the mean (exp overflows), the same about zero, x 4. shifted: a tenth of the spread, moved by forty of the
     new standard deviations; a tenth of the scale.
     A tensor with many exact zeros keeps them (a mask or a triangular matrix), so it is scaled and never shifted.
     """
@@ -256,8 +279,14 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
     def scaled(factor: float) -> Callable[[torch.Tensor], torch.Tensor]:
         return lambda x: x * factor
 
+    def peak(x: torch.Tensor) -> torch.Tensor:
+        return x * max(4.0, 128 / max(float(x.abs().max()), 1e-30))
+
     def centred(x: torch.Tensor) -> torch.Tensor:
-        return x * 32 if sparse(x) else (x - x.float().mean().to(x.dtype)) * 32
+        if sparse(x) or x.numel() < 2:
+            return peak(x)
+        wide = x.double()  # an eighth of the spread remains, or a sum of all elements would cancel to nothing
+        return peak((wide - wide.mean() + wide.std() / 8).to(x.dtype))
 
     def shifted(x: torch.Tensor) -> torch.Tensor:
         if sparse(x) or x.numel() < 2:
@@ -265,7 +294,7 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
         mean, spread = float(x.double().mean()), float(x.double().std())
         return x * 0.1 if abs(mean) > 10 * spread else x * 0.1 + 4 * spread  # far from zero already: scale only
 
-    steps = [centred, scaled(32), scaled(4)] if kind == WIDE else [shifted, scaled(0.1), scaled(0.5)]
+    steps = [centred, peak, scaled(4)] if kind == WIDE else [shifted, scaled(0.1), scaled(0.5)]
     return [[transform(v, step) for v in inputs] for step in steps]
 
 
