@@ -106,6 +106,23 @@ def draw(items: Sequence[Any], wanted: int, seed: int, first: Callable[[Any], bo
     return [order[i % len(order)] for i in range(wanted)]
 
 
+def learnable_sets(
+    sets: Sequence[tuple[str, ...]], corpus: Sequence[Task], wanted: int, seed: int
+) -> tuple[list[tuple[str, ...]], str]:
+    """Sets whose every API the cold start showed, and a sentence about it; the corpus' own sets fill up to `wanted`.
+
+    >>> learnable_sets([("a", "b"), ("a", "z")], [Task("m", apis=("a", "b", "c"))], wanted=2, seed=0)
+    ([('a', 'b'), ('a', 'b', 'c')], '1 of 2 sets use only APIs of the corpus; 1 of the corpus fill up to 2')
+    """
+    known = {name for task in corpus for name in task.apis}
+    kept = [s for s in sets if set(s) <= known]
+    said = f"{len(kept)} of {len(sets)} sets use only APIs of the corpus"
+    own = sorted({task.apis for task in corpus if task.apis} - set(kept))
+    random.Random(seed).shuffle(own)  # noqa: S311
+    added = own[: max(0, wanted - len(kept))]
+    return kept + added, said + (f"; {len(added)} of the corpus fill up to {wanted}" if added else "")
+
+
 def solver(
     coder: Any, tokenizer: Any, backend: Backend, style: Style, max_new_tokens: int, temperature: float, seed: int
 ) -> Solve:
@@ -296,9 +313,9 @@ def pool_of(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Task], dict[str, fl
     return tasks, {row["task"]["id"]: row["p"] for row in valid if row["p"] is not None}
 
 
-def publish(run: Run, stage: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def publish(run: Run, stage: str, rows: Iterable[Mapping[str, Any]], tasks: Iterable[Task] = ()) -> dict[str, int]:
     """Write a stage's modules, answers and verdicts to `records/<kind>.<stage>.jsonl`; returns how many of each."""
-    found: dict[type, list[Any]] = {Task: [], Answer: [], Verdict: []}
+    found: dict[type, list[Any]] = {Task: list(tasks), Answer: [], Verdict: []}
     for record in records_of(rows):
         found[type(record)].append(record)
     found[Task] = list({task.id: task for task in found[Task]}.values())
