@@ -1,8 +1,9 @@
 """A module's normal form: what a small Coder reads instead of the author's spelling of it.
 
-Documentation, comments, annotations and module-level constants go; `forward` becomes one operation a line, each result
-taking the name of an operand that dies there. So modules that compute alike read alike, however nested their author
-wrote them, and a model of a few million parameters need not learn to parse. By syntax tree alone: nothing is executed.
+Documentation, comments, annotations, module-level constants and the author's names go; `forward` becomes one operation
+a line, each result taking the name of an operand that dies there. So modules that compute alike read alike, however
+nested their author wrote them, and a model of a few million parameters need not learn to parse. By syntax tree alone:
+nothing is executed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kzlib.apis.imports import Imports
+from kzlib.naming import named_alike
 
 FRESH = ("u", "v", "w", "p", "q", "r", "s", "t")
 _METADATA = frozenset({"shape", "dtype", "device", "ndim"})
@@ -54,7 +56,7 @@ def normal_form(source: str, entry: str = "Model") -> str:
     inputs: torch.randn(3, 16)
     """
     try:
-        tree = ast.parse(source)
+        tree = ast.parse(named_alike(source, entry))
     except (SyntaxError, ValueError):
         return source.strip()
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]

@@ -308,6 +308,9 @@ def flattened(kind: str, body: Expr, space: Space) -> tuple[str, Expr, Space]:
     if kind == "scan" and all(value_of(v.attr[1]) == 1 for v in space.row):
         body = rewrite(body, lambda e: e.args[0] if e.op == "scan" else None)
         kind = "map"
+    if kind == "dot" and all(value_of(v.attr[1]) == 1 for e in walk(body) if e.op == "dot" for v in e.attr[1:]):
+        body = rewrite(body, lambda e: e.args[0] * e.args[1] if e.op == "dot" else None)
+        return "map", body, Space(space.outer, coords=space.coords, store_shape=space.store_shape, store_index=space.store_index)
     if kind in ("row", "reduce") and not any(e.op == "reduce" for e in walk(body)):
         kind = "map"
     if kind == "map" and space.row:

@@ -56,7 +56,8 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
         if styles == "plain" and (len(plan.steps) > 3 or len(text) > 3200):
             continue
         task = Task(source, tuple(draft.apis), origin=f"teacher:{styles}")
-        return Sample(task, Candidate(task.id, backend, text), draft.families[0], schedule, principles)
+        anchor = next((f for f in draft.families if f not in POINTWISE_FAMILIES), draft.families[0])
+        return Sample(task, Candidate(task.id, backend, text), anchor, schedule, principles)
     return None
 
 
