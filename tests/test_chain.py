@@ -138,8 +138,8 @@ def test_a_training_that_was_killed_ends_with_the_same_metrics(chain: Chain, tmp
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """Finished training checkpoints below a resume folder."""
-    return [path for path in folder.rglob("*") if "checkpoint" in path.name and path.is_dir() and any(path.iterdir())]
+    """Whole training checkpoints below a resume folder: the trainer writes its state last."""
+    return list(folder.glob("**/checkpoint-*/trainer_state.json"))
 
 
 def steps_of(path: Path) -> list[dict[str, Any]]:
