@@ -87,7 +87,10 @@ def test_messages_name_the_candidates_own_lines():
 
 def test_honest_words_and_constructs_are_no_offence():
     source = double_with("@triton.jit", "# upstream scale; a stream of numbers\n@triton.jit")
-    source = source.replace("        return y", "        try:\n            pass\n        except Exception:\n            pass\n        return y")
+    source = source.replace(
+        "        return y",
+        "        try:\n            pass\n        except Exception:\n            pass\n        return y",
+    )
     assert judge(DOUBLE_TASK, source).outcome is Outcome.PASS
 
 
@@ -124,7 +127,10 @@ def test_zeros_do_not_pass_a_softmax_of_tiny_values():
 
 
 def test_left_out_epsilon_bias_and_maximum_are_found_by_the_probes():
-    norm = task("return (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt()", "[torch.randn(6, 64)]")
+    norm = task(
+        "return (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt()",
+        "[torch.randn(6, 64)]",
+    )
     rows = """
 @triton.jit
 def rows(x, y, B: tl.constexpr):
@@ -137,7 +143,9 @@ def rows(x, y, B: tl.constexpr):
     good = rows.replace("RESULT", "d / tl.sqrt(tl.sum(d * d, 0) / B + 1e-5)")
     assert judge(norm, forward(run, good)).outcome is Outcome.PASS
     assert judge(norm, forward(run, good.replace(" + 1e-5", ""))).outcome is Outcome.WRONG
-    difference = good.replace("tl.sum(d * d, 0) / B + 1e-5", "tl.sum(v * v, 0) / B - (tl.sum(v, 0) / B) * (tl.sum(v, 0) / B) + 1e-5")
+    difference = good.replace(
+        "tl.sum(d * d, 0) / B + 1e-5", "tl.sum(v * v, 0) / B - (tl.sum(v, 0) / B) * (tl.sum(v, 0) / B) + 1e-5"
+    )
     assert judge(norm, forward(run, difference)).outcome is Outcome.WRONG
     soft = task("return torch.softmax(x, 1)", "[torch.randn(6, 64)]")
     stable = rows.replace("RESULT", "tl.exp(v - tl.max(v, 0)) / tl.sum(tl.exp(v - tl.max(v, 0)), 0)")
@@ -146,7 +154,9 @@ def rows(x, y, B: tl.constexpr):
 
 
 def test_weights_are_shared_by_state_and_constant_ones_are_moved():
-    linear = task("return self.fc(x)", "[torch.randn(4, 8)]", "[8, 3]", "self.fc = nn.Linear(*args)\nself.fc.bias.data.zero_()")
+    linear = task(
+        "return self.fc(x)", "[torch.randn(4, 8)]", "[8, 3]", "self.fc = nn.Linear(*args)\nself.fc.bias.data.zero_()"
+    )
     kernel = """
 @triton.jit
 def product(x, w, b, y, K: tl.constexpr, N: tl.constexpr):
@@ -166,9 +176,14 @@ class ModelNew(nn.Module):
 """
     for name in ("fc", "projection"):
         assert judge(linear, TRITON + kernel.replace("NAME", name)).outcome is Outcome.PASS
-    assert judge(linear, TRITON + kernel.replace("NAME", "fc").replace(" + tl.load(b + c)", "")).outcome is Outcome.WRONG
+    assert (
+        judge(linear, TRITON + kernel.replace("NAME", "fc").replace(" + tl.load(b + c)", "")).outcome is Outcome.WRONG
+    )
     prepared = kernel.replace("NAME", "fc").replace("torch.randn(1000)  # another order of random numbers", "pass")
-    prepared = prepared.replace("nn.Linear(n, m)\n", "nn.Linear(n, m)\n        self.fc.bias.data.zero_()\n        self.packed = self.fc.weight.detach().clone()\n")
+    prepared = prepared.replace(
+        "nn.Linear(n, m)\n",
+        "nn.Linear(n, m)\n        self.fc.bias.data.zero_()\n        self.packed = self.fc.weight.detach().clone()\n",
+    )
     verdict = judge(linear, TRITON + prepared.replace("self.fc.weight, ", "self.packed, "))
     assert verdict.outcome is Outcome.PASS and verdict.evidence["weights"] == "as initialised"
 
@@ -235,7 +250,9 @@ def add_up(x, y, B: tl.constexpr):
     run = "y = torch.zeros(1)\nadd_up[(4,)](x, y, B=64)\nreturn y"
     verdict = judge(total, forward(run, kernel))
     assert verdict.outcome is Outcome.WRONG and "race on a GPU" in verdict.message
-    atomic = kernel.replace("tl.store(y, tl.load(y) + tl.sum(tl.load(x + i), 0))", "tl.atomic_add(y, tl.sum(tl.load(x + i), 0))")
+    atomic = kernel.replace(
+        "tl.store(y, tl.load(y) + tl.sum(tl.load(x + i), 0))", "tl.atomic_add(y, tl.sum(tl.load(x + i), 0))"
+    )
     assert judge(total, forward(run, atomic)).outcome is Outcome.PASS
 
 
@@ -251,9 +268,13 @@ def gram(x, y, B: tl.constexpr):
     v = tl.load(x + i[:, None] * B + i[None, :])
     tl.store(y + i[:, None] * B + i[None, :], tl.dot(v, tl.trans(v)).to(tl.bfloat16))
 """
-    assert judge(dot, forward("y = torch.empty_like(x)\ngram[(1,)](x, y, B=16)\nreturn y", kernel)).outcome is Outcome.PASS
+    assert (
+        judge(dot, forward("y = torch.empty_like(x)\ngram[(1,)](x, y, B=16)\nreturn y", kernel)).outcome is Outcome.PASS
+    )
     for path in ("triton.language.extra import libdevice", "triton.language.extra.cuda import libdevice"):
-        curve = double_with("v * 2 + 1", "libdevice.tanh(v)").replace("import triton.language as tl", f"import triton.language as tl\nfrom {path}")
+        curve = double_with("v * 2 + 1", "libdevice.tanh(v)").replace(
+            "import triton.language as tl", f"import triton.language as tl\nfrom {path}"
+        )
         assert judge(task("return torch.tanh(x)", "[torch.randn(300)]"), curve).outcome is Outcome.PASS
     assembly = double_with("v * 2 + 1", 'tl.inline_asm_elementwise("", "=r,r", [v], tl.float32, True, 1)')
     assert judge(DOUBLE_TASK, assembly).outcome is Outcome.UNSUPPORTED
@@ -261,7 +282,9 @@ def gram(x, y, B: tl.constexpr):
 
 def test_part_library_part_kernel_passes_with_a_label():
     mixed = task("return torch.relu(x @ x.T)", "[torch.randn(16, 16)]")
-    source = double_with("v * 2 + 1", "tl.maximum(v, 0.0)").replace("        y = torch", "        x = x @ x.T\n        y = torch")
+    source = double_with("v * 2 + 1", "tl.maximum(v, 0.0)").replace(
+        "        y = torch", "        x = x @ x.T\n        y = torch"
+    )
     verdict = judge(mixed, source)
     assert verdict.outcome is Outcome.PASS and verdict.evidence["label"].startswith("partial")
     assert 0 < verdict.evidence["kernel_share"] < 1
