@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from kzlib.drawings.palette import DASHES, HATCHES, HUES, INK, MARKERS
 
@@ -29,6 +30,8 @@ def curves(
         axis.plot(own["x"], own["y"], label=str(series), markersize=3.5, linewidth=1.3, **style)
     if log:
         axis.set_xscale("log")
+    else:
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel(xlabel)
     axis.set_ylabel(ylabel)
     axis.set_ylim(0, top)
@@ -81,10 +84,11 @@ def gates(frame: pd.DataFrame) -> Figure:
     places = np.arange(len(frame))
     fallen = frame["entered"] - frame["passed"]
     axis.barh(places, frame["passed"], color=HUES[0], height=0.66, label="passed")
+    some = fallen > 0
     axis.barh(
-        places,
-        fallen,
-        left=frame["passed"],
+        places[some],
+        fallen[some],
+        left=frame["passed"][some],
         color="white",
         edgecolor=HUES[1],
         hatch=HATCHES[1],
