@@ -361,7 +361,7 @@ class CudaPrinter(Emitter):
         text = f"__global__ void {k.name}({', '.join(self.parameter(a) for a in args)}) {{\n" + "\n".join(self.lines) + "\n}\n"
         extra = [name for name in ("rows", "batches") if name in grid and ("length", name) not in self.arguments]
         setup = [line for line in self.setup if not line.startswith(("rows", "batches")) or line.split(" =")[0] in grid + text]
-        launcher = Launcher(k.name.replace("_kernel", "_cuda"), k.name, args, tuple(extra), grid, block)
+        launcher = Launcher(f"{k.name.removesuffix('_kernel')}_cuda", k.name, args, tuple(extra), grid, block)
         launch = f"ops.{launcher.name}({', '.join([a.host for a in args] + extra)})"
         return Printed(k.name, text, launch, tuple(self.helpers), principles, tuple(setup), launcher)
 

@@ -417,7 +417,9 @@ def loss(d: Draft, api: str) -> bool:
         y = [d.input(shape, "unit")]
     elif key in ("bce", "binarycrossentropy"):
         if d.range != "unit":
-            return False
+            if d.lines:
+                return False
+            d.start = "unit"
         y = [d.input(shape, "unit")]
     elif key in ("kldiv",):
         y = [d.input(shape, "unit")]

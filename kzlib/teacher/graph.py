@@ -108,7 +108,7 @@ ALIASES = {
     "ger": "outer", "fix": "trunc", "inner_product": "inner", "special_xlog1py": "xlog1py", "linalg_matmul": "matmul",
     "native_layer_norm": "layer_norm", "max_pool1d_with_indices": "max_pool1d", "max_pool2d_with_indices": "max_pool2d",
     "max_pool3d_with_indices": "max_pool3d", "upsample": "interpolate", "hsplit": "hsplit", "clamp_min": "clamp_min",
-    "special_lgamma": "lgamma", "special_gammaln": "lgamma", "special_digamma": "digamma", "special_psi": "digamma",
+    "log_sigmoid": "logsigmoid", "special_lgamma": "lgamma", "special_gammaln": "lgamma", "special_digamma": "digamma", "special_psi": "digamma",
     "row_stack": "vstack", "special_entr": "entr", "special_multigammaln": "mvlgamma", "special_ndtr": "ndtr", "special_i0": "i0",
 }  # fmt: skip
 

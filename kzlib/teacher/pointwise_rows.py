@@ -83,7 +83,7 @@ torch.neg | any | any | torch.neg({x}) |
 torch.tan | unit | any | torch.tan({x}) |
 torch.logit | unit | any | torch.logit({x}, eps=0.01) |
 torch.erf | any | any | torch.erf({x}) |
-torch.erfc | any | pos | torch.erfc({x}) |
+torch.erfc | any | any | torch.erfc({x}) |
 torch.atanh | unit | any | torch.atanh({x} * 0.5) |
 torch.exp2 | any | pos g | torch.exp2({x}) |
 torch.frac | any | any e | torch.frac({x}) |

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
+import os
 import random
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -34,6 +36,7 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
     from kzlib.teacher.compiler import compile_graph
     from kzlib.teacher.graph import Unsupported, trace
     from kzlib.teacher.schedule import draw
+    from kzlib.teacher.surface import varied_source
 
     rng = random.Random(f"{seed}/{index}/{backend}")  # noqa: S311
     for _ in range(30):
@@ -43,7 +46,7 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
             continue
         if families and not set(draft.families) <= {*families, *POINTWISE_FAMILIES}:
             continue
-        source = named_alike(grammar.module_source(draft))
+        source = named_alike(grammar.module_source(draft)) if styles == "plain" else varied_source(draft, rng)
         schedule = draw(rng, styles)
         try:
             graph = trace(source)
@@ -79,7 +82,7 @@ def generate(
     >>> [s.family for s in generate(2, seed=0, families=["softmax"], workers=1)]
     ['softmax', 'softmax']
     """
-    chosen = _families(families)
+    chosen = checked_families(families)
     seen: set[str] = set()
     for s in _stream(seed, backend, chosen, styles, workers):
         if s.task.id in seen:
@@ -90,7 +93,7 @@ def generate(
             return
 
 
-def _families(families: Sequence[str] | None) -> tuple[str, ...] | None:
+def checked_families(families: Sequence[str] | None) -> tuple[str, ...] | None:
     from kzlib.teacher.grammar import families as known
 
     if not families:
@@ -102,21 +105,25 @@ def _families(families: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _stream(seed: int, backend: Backend, families: Any, styles: str, workers: int | None) -> Iterator[Sample]:
-    import os
+    for made in chunks(seed, backend, families, styles, workers):
+        yield from made
 
+
+def chunks(
+    seed: int, backend: Backend, families: tuple[str, ...] | None, styles: str, workers: int | None, first: int = 0
+) -> Iterator[list[Sample]]:
+    """The stream of `seed` in chunks of at most `CHUNK`, from chunk `first` on, in order and without end."""
     workers = workers or min(8, len(os.sched_getaffinity(0)))
-    jobs = ((seed, start, start + CHUNK, backend, families, styles) for start in range(0, 1 << 40, CHUNK))
+    jobs = ((seed, k * CHUNK, (k + 1) * CHUNK, backend, families, styles) for k in itertools.count(first))
     if workers == 1:
-        for job in jobs:
-            yield from _chunk(job)
+        yield from map(_chunk, jobs)
         return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context)
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
         pending = [pool.submit(_chunk, next(jobs)) for _ in range(2 * workers)]
         while True:
             done = pending.pop(0).result()
             pending.append(pool.submit(_chunk, next(jobs)))
-            yield from done
+            yield done
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -38,6 +38,7 @@ CALLS: dict[str, tuple[str, str]] = {
     "floor": ("tl.floor({0})", "floorf({0})"),
     "ceil": ("tl.ceil({0})", "ceilf({0})"),
     "erf": ("tl.erf({0})", "erff({0})"),
+    "erfc": ("1.0 - tl.erf({0})", "erfcf({0})"),
     "sigmoid": ("tl.sigmoid({0})", "1.0f / (1.0f + expf(-{0}))"),
     "max": ("tl.maximum({0}, {1})", "fmaxf({0}, {1})"),
     "min": ("tl.minimum({0}, {1})", "fminf({0}, {1})"),
@@ -53,7 +54,7 @@ CALLS: dict[str, tuple[str, str]] = {
 }
 
 # forms whose text is an infix expression or a ternary: these need brackets when they are operands
-LOOSE = {"triton": {"tanh": 7, "expm1": 7}, "cuda": {"sigmoid": 8, "where": 0, "float": 9, "int": 9}}
+LOOSE = {"triton": {"tanh": 7, "expm1": 7, "erfc": 7}, "cuda": {"sigmoid": 8, "where": 0, "float": 9, "int": 9}}
 
 # reductions: identity, combining two vectors, collapsing a block
 REDUCTIONS: dict[str, tuple[float, str]] = {
