@@ -2,7 +2,7 @@
 
     python scripts/zoo_report.py                      all CPU cases, and 1000 mutants
     python scripts/zoo_report.py --device cuda:0      all cases on a GPU
-    python scripts/zoo_report.py --table              only write docs/verifier_figures.md from the CSV files
+    python scripts/zoo_report.py --only table         only write docs/verifier_figures.md from the CSV files
 
 One CSV a device and kind under docs/, and docs/verifier_figures.md made from all of them. Source: issue 3, items 7, 8.
 """
@@ -75,7 +75,7 @@ def judge_zoo(device: str, workers: int, names: str) -> list[Row]:
         waiting[case.candidate.id].append(case)
     rows = []
     with Verifier(device=device, workers=workers) as verifier:
-        for number, verdict in enumerate(verifier.verify(tasks().values(), [c.candidate for c in chosen]), 1):
+        for verdict in verifier.verify(tasks().values(), [c.candidate for c in chosen]):
             case = waiting[verdict.candidate_id].pop(0)
             expected = case.expected(gpu)
             right = verdict.outcome in expected
@@ -250,13 +250,13 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", help="cpu, cuda:0 or auto")
     parser.add_argument("--workers", type=int, default=2, help="candidates judged at once")
-    parser.add_argument("--mutants", type=int, default=1000, help="mutants to draw (CPU only); 0 for none")
+    parser.add_argument("--mutants", type=int, default=1000, help="mutants to draw (judged on the CPU)")
     parser.add_argument("--seed", type=int, default=0, help="which mutants are drawn")
     parser.add_argument("--names", default="", help="only cases whose name holds this text; writes no file")
-    parser.add_argument("--table", action="store_true", help="only write the Markdown table from the CSV files")
+    parser.add_argument("--only", choices=("zoo", "mutants", "table"), help="one part; the table is written at the end")
     options = parser.parse_args(argv)
     DOCS.mkdir(exist_ok=True)
-    if not options.table:
+    if options.only in (None, "zoo"):
         device = resolve_device(options.device)
         start = time.perf_counter()
         rows = judge_zoo(device, options.workers, options.names)
@@ -264,9 +264,10 @@ def main(argv: list[str] | None = None) -> int:
         if options.names:
             return 0
         write_csv(DOCS / f"verifier_zoo.{'cpu' if device == 'cpu' else 'cuda'}.csv", rows)
-        if options.mutants and device == "cpu":
-            write_csv(DOCS / "verifier_mutants.cpu.csv", judge_mutants(options.mutants, options.workers, options.seed))
-            print(f"all done in {time.perf_counter() - start:.0f} s", flush=True)
+    if options.only == "mutants" or (options.only is None and options.device == "cpu"):
+        start = time.perf_counter()
+        write_csv(DOCS / "verifier_mutants.cpu.csv", judge_mutants(options.mutants, options.workers, options.seed))
+        print(f"mutants in {time.perf_counter() - start:.0f} s", flush=True)
     text = figures()
     (DOCS / "verifier_figures.md").write_text(text, encoding="utf-8")
     print(text)

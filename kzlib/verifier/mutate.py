@@ -291,6 +291,10 @@ def _cuda(tree: ast.Module, text: _Positions) -> Iterator[_Edit]:
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and "__global__" in node.value):
             continue
         start, end = text.span(node)
+        quotes = re.match(r"[rRuU]*(\"{3}|'{3}|[\"'])", text.source[start:])
+        if quotes is None:
+            continue
+        start, end = start + quotes.end(), end - len(quotes[1])
         for word in _CUDA_WORDS.finditer(text.source, start, end):
             if _in_kernel(text.source, start, word.start()):
                 yield from _cuda_word(word, text.source)
@@ -302,9 +306,7 @@ def _in_kernel(source: str, start: int, position: int) -> bool:
     if head < 0:
         return False
     body = source.find("{", head)
-    if body < 0 or body > position:
-        return False
-    return source.count("{", body, position) > source.count("}", body, position)
+    return 0 <= body < position < _closing(source, body, "{}")
 
 
 def _cuda_word(word: re.Match[str], source: str) -> Iterator[_Edit]:
@@ -325,10 +327,11 @@ def _cuda_word(word: re.Match[str], source: str) -> Iterator[_Edit]:
             yield _Edit("missing_mask", end, close, " (true)")
 
 
-def _closing(source: str, opening: int) -> int:
+def _closing(source: str, opening: int, pair: str = "()") -> int:
+    """The place after the bracket that closes the one at `opening`; 0 where nothing does."""
     depth = 0
     for position in range(opening, len(source)):
-        depth += {"(": 1, ")": -1}.get(source[position], 0)
+        depth += {pair[0]: 1, pair[1]: -1}.get(source[position], 0)
         if depth == 0:
             return position + 1
     return 0
