@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kzlib.records import Candidate, Task, Verdict
-from kzlib.shrink import shrink
+from kzlib.shrink import shrink_with, trial_server
 from kzlib.tasks import load_tasks
 from kzlib.teacher import Unsupported, solve
 
@@ -35,6 +35,7 @@ class Row:
 def emit(tasks: list[Task], backend: str, small: bool) -> tuple[list[Row], list[tuple[Task, Candidate, Row]]]:
     """A row a task, and what the verifier is to judge (on shrunk tasks where `small`)."""
     rows, todo = [], []
+    server = trial_server()
     for task in tasks:
         row = Row(Path(task.origin).stem, False)
         rows.append(row)
@@ -42,12 +43,17 @@ def emit(tasks: list[Task], backend: str, small: bool) -> tuple[list[Row], list[
             candidate = solve(task, backend)  # type: ignore[arg-type]
             row.emitted = True
             if small:
-                task = shrink(task)
+                found = shrink_with(task, server)
+                if not found.runs:
+                    raise ValueError(f"runs at no small size: {found.message}")
+                task = found.task
                 candidate = solve(task, backend)  # type: ignore[arg-type]
         except (Unsupported, ValueError) as error:
             row.reason = str(error)
             continue
         todo.append((task, candidate, row))
+        print(f"\r{len(rows)}/{len(tasks)} emitted", end="", file=sys.stderr, flush=True)
+    server.close()
     return rows, todo
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from kzlib.records import Backend, Candidate, Task
 from kzlib.teacher.families import FAMILIES
-from kzlib.teacher.graph import Graph, Unsupported, trace_in_child
+from kzlib.teacher.graph import Graph, Unsupported
 from kzlib.teacher.module import TRITON_IMPORTS, assemble
 from kzlib.teacher.plan import Plan
 from kzlib.teacher.schedule import PLAIN, choose
+from kzlib.teacher.tracer import trace_foreign
 from kzlib.teacher.triton_printer import print_triton
 
 
@@ -18,7 +19,7 @@ def compile_graph(
 ) -> tuple[str, Plan, tuple[str, ...]]:
     """Candidate text, the plan behind it, and the compiler principles its kernels use."""
     schedule = dict(PLAIN if schedule is None else schedule)
-    plan = rename_output(Plan(graph, schedule, FAMILIES).run())
+    plan = Plan(graph, schedule, FAMILIES).run()
     kernels = [choose(step.kernel, schedule) for step in plan.steps]
     if backend == "triton":
         printed = [print_triton(k, schedule.get("style", "plain") == "plain") for k in kernels]
@@ -31,16 +32,12 @@ def compile_graph(
     return text, plan, principles
 
 
-def rename_output(plan: Plan) -> Plan:
-    return plan
-
-
 def solve(task: Task, backend: Backend, schedule: dict[str, Any] | None = None) -> Candidate:
     """A kernel for any task whose operators the teacher knows. The task's source runs in a child process only.
 
     Raises `Unsupported`, which names the operator or the form that has no lowering.
     """
-    graph = trace_in_child(task.source)
+    graph = trace_foreign(task.source)
     try:
         text, _, _ = compile_graph(task.source, graph, backend, schedule)
     except (KeyError, IndexError, ValueError, TypeError, AssertionError, AttributeError) as error:

@@ -8,14 +8,9 @@ else wrote is traced in a child process and sent home as JSON.
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import subprocess
-import sys
 import types
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -272,7 +267,7 @@ def _stateful(model: nn.Module) -> bool:
 
 
 def execute(source: str) -> dict[str, Any]:
-    """Run a task's source in a fresh namespace. Only for sources of our own grammar; see `trace_in_child`."""
+    """Run a task's source in a fresh namespace. Only for sources of our own grammar; see `tracer`."""
     space: dict[str, Any] = {"__name__": "kz_task"}
     exec(compile(source, "<task>", "exec"), space)  # noqa: S102
     return space
@@ -281,57 +276,6 @@ def execute(source: str) -> dict[str, Any]:
 def trace(source: str) -> Graph:
     """Trace a task written by our own grammar, in this process."""
     return trace_namespace(execute(source))
-
-
-# ------------------------------------------------------------------ a child process for foreign tasks
-
-
-def trace_in_child(source: str, timeout: float = 60.0) -> Graph:
-    """Trace a task that somebody else wrote: a child runs it, and sends the graph home as JSON."""
-    read, write = os.pipe()
-    root = str(Path(__file__).resolve().parents[2])
-    program = f"import sys; sys.path.insert(0, {root!r}); from kzlib.teacher.graph import child; child({write})"
-    try:
-        child_process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-I", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, pass_fds=(write,), start_new_session=True,
-        )  # fmt: skip
-    finally:
-        os.close(write)
-    with os.fdopen(read, encoding="utf-8") as pipe:
-        try:
-            _, err = child_process.communicate(source.encode(), timeout=timeout)
-        except subprocess.TimeoutExpired:
-            child_process.kill()
-            child_process.wait()
-            raise Unsupported(f"tracing took more than {timeout:.0f} s") from None
-        text = pipe.read()
-    if not text:
-        last = err.decode(errors="replace").strip().splitlines()[-1:] or ["the tracing process died"]
-        raise Unsupported(f"tracing failed: {last[0][:300]}")
-    row = json.loads(text)
-    if "error" in row:
-        raise Unsupported(str(row["error"]))
-    return graph_from_json(row)
-
-
-def child(fd: int) -> None:
-    """The tracing child: source on standard input, one JSON object on descriptor `fd`."""
-    source = sys.stdin.read()
-    torch.set_num_threads(1)
-    try:
-        try:
-            row = graph_to_json(trace_namespace(execute(source)))
-        except Unsupported:
-            raise
-        except (RuntimeError, NotImplementedError, TypeError):
-            row = graph_to_json(trace_namespace(execute(source), device="cpu"))  # reads values: needs real tensors
-    except Unsupported as error:
-        row = {"error": str(error)}
-    except Exception as error:
-        row = {"error": f"tracing failed: {type(error).__name__}: {str(error)[:200]}"}
-    with os.fdopen(fd, "w", encoding="utf-8") as pipe:
-        json.dump(row, pipe)
 
 
 def graph_to_json(graph: Graph) -> dict[str, Any]:
