@@ -21,6 +21,7 @@ from accelerate.utils import gather_object
 from torch import Tensor
 from trl import GRPOTrainer
 
+from kzlib import policy
 from kzlib.training import RewindStepLog, StepLog
 
 # Nats a token between engine and trainer: bf16 alone makes about 0.02, weights of another step far more (P26).
@@ -42,7 +43,7 @@ class CAGRPO:
     normalisation: Normalisation = (
         "group"  # "mean_only": subtract the mean only (Dr. GRPO), so that beta keeps its size
     )
-    epsilon: float = 1e-4  # added to the std, as TRL does
+    epsilon: float = 1e-6  # added to the std (TRL: 1e-4); what is flat is decided apart
 
 
 def as_groups(values: Sequence[float | None], group_size: int) -> Tensor:
@@ -122,7 +123,7 @@ def reward(c: Tensor, S: Tensor, alpha: float = 0.5, beta: float = 0.1, objectiv
     return correct + bonus
 
 
-def advantages(r: Tensor, normalisation: Normalisation = "group", epsilon: float = 1e-4) -> Tensor:
+def advantages(r: Tensor, normalisation: Normalisation = "group", epsilon: float = 1e-6) -> Tensor:
     """Group-relative advantages, shape of r: (r - mean) / (std + epsilon) over the judged answers of each group.
 
     Population standard deviation. A group with no spread (all alike, one judged, none judged) gets zeros, so does an
@@ -204,6 +205,17 @@ class GroupTrainer(GRPOTrainer):
         out = super()._generate(prompts)
         self._facts = {"seconds/generate": time.perf_counter() - start}
         return out
+
+    def _generate_single_turn(self, prompt_ids: list, *rest: Any, **kwargs: Any) -> tuple[list, Any]:
+        if self.use_vllm or self.accelerator.device.type != "cpu":
+            return super()._generate_single_turn(prompt_ids, *rest, **kwargs)
+        model = self.accelerator.unwrap_model(self.model_wrapped)
+        model.eval()
+        ids = policy.sample_rows(
+            model, self._tokenizer, prompt_ids, self.max_completion_length, self.temperature, self.top_p
+        )
+        model.train()
+        return ids, None
 
     def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any) -> Tensor:
         start = time.perf_counter()

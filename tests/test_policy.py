@@ -68,6 +68,32 @@ def test_answers_come_back_in_the_prompts_order_and_greedy_ignores_padding() -> 
     assert together == alone
 
 
+def test_rows_that_leave_the_batch_change_nothing_for_the_others() -> None:
+    """Greedy, against transformers' own generate, with an end token that comes early in some rows."""
+    model, tokenizer = tiny()
+    prompts = ["abc", "ModelNew: ab", "h", "class", "e", "fgh abc"]
+    rows = tokenizer(prompts)["input_ids"]
+    free = policy.sample_rows(model, tokenizer, rows, 12, 0.0, 1.0)
+    tokenizer.eos_token = tokenizer.convert_ids_to_tokens(free[0][3])
+    ours = policy.sample_rows(model, tokenizer, rows, 12, 0.0, 1.0)
+    assert len({len(row) for row in ours}) > 1
+    batch = tokenizer(prompts, padding=True, return_tensors="pt")
+    theirs = model.generate(
+        batch["input_ids"], attention_mask=batch["attention_mask"],
+        **policy.sampling(model, tokenizer, 12, 0.0, 1.0),
+    )[:, batch["input_ids"].shape[1] :].tolist()  # fmt: skip
+    assert [policy._cut(row, tokenizer) for row in ours] == [policy._cut(row, tokenizer) for row in theirs]
+
+
+def test_top_p_keeps_the_smallest_set_that_holds_p() -> None:
+    logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().repeat(4000, 1)
+    torch.manual_seed(0)
+    assert set(policy._draw(logits, 1.0, 0.7).tolist()) == {0, 1}
+    assert set(policy._draw(logits, 1.0, 0.4).tolist()) == {0}
+    counts = torch.bincount(policy._draw(logits, 1.0, 1.0), minlength=4) / 4000
+    assert torch.allclose(counts, torch.tensor([0.5, 0.3, 0.15, 0.05]), atol=0.04)
+
+
 def test_a_cut_answer_says_length_and_an_ended_one_stop() -> None:
     model, tokenizer = tiny()
     (a,), end = tokenizer("a")["input_ids"], tokenizer.eos_token_id
