@@ -90,6 +90,7 @@ def compare(runs: Sequence[Run], draws: int = 2000) -> list[dict[str, Any]]:
 
     One row for each (stage of training, backend, protocol, metric, run): value and interval over tasks, and
     `difference` with its interval over the tasks both runs have.
+    Launch-bound tasks are those of all runs together, so that every run is scored on the same tasks.
     """
     names = [f"{run.profile}/{run.name}" for run in runs]
     if len(set(names)) < 2:
@@ -102,25 +103,29 @@ def compare(runs: Sequence[Run], draws: int = 2000) -> list[dict[str, Any]]:
     if different:
         raise IncomparableError(different)
     ks = _common_ks(list(evaluated.values()))
+    small = metrics.launch_bound(item for attempts in evaluated.values() for item in attempts)
+    fast = [("fast_1", 1, 1.0), *([("launch_1", 1, 1.0)] if small else [])]
     return [
         row
         for training in (COLD_START, TRAINED)
         for backend, protocol in _cells(evaluated)
-        for metric, k, p in [("pass", k, None) for k in ks] + [("fast_1", 1, 1.0)]
-        for row in _rows(evaluated, training, backend, protocol, metric, k, p, draws)
+        for metric, k, p in [*[("pass", k, None) for k in ks], *fast]
+        for row in _rows(evaluated, training, backend, protocol, metric, k, p, small, draws)
     ]
 
 
 def _rows(
     evaluated: Mapping[str, Sequence[Attempt]], training: str, backend: str, protocol: str, metric: str, k: int,
-    p: float | None, draws: int,
+    p: float | None, small: frozenset[str], draws: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
     rows: list[dict[str, Any]] = []
     first: metrics.TaskScores | None = None
     for name, attempts in evaluated.items():
         model = model_of(attempts, training)
         own = [a for a in attempts if (a.model, a.backend, a.protocol) == (model, backend, protocol)]
-        scores = metrics.score_tasks(own, k, p)
+        apart = metric.startswith("launch")  # launch-bound tasks are scored alone
+        own = [a for a in own if a.task_id in small] if apart else own
+        scores = metrics.score_tasks(own, k, p, () if apart else small)
         estimate = metrics.average(scores, draws=draws)
         gap = paired(first.values, scores.values) if first else None
         rows.append(

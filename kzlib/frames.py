@@ -88,13 +88,26 @@ def read_params(run: Run) -> dict[str, Any]:
 def fast_p_frame(
     attempts: Iterable[Attempt], ks: Sequence[int], ps: Sequence[float], seed: int = 0, draws: int = 2000
 ) -> pd.DataFrame:
-    """Figure 5: fast_p@k of every model and backend over a grid of p. One protocol at a time."""
+    """Figure 5: fast_p@k of every model and backend over a grid of p. One protocol at a time.
+
+    Where every timed task is launch-bound (small tasks on a CPU), the curves are of those tasks, and `timing` says so.
+    """
+    attempts = list(attempts)
+    apart = _all_small(attempts)
+    prefix, note = ("launch_", ", launch-bound tasks") if apart else ("fast_", "")
     rows = [
-        {**{name: row[name] for name in ("backend", "model", "k", "p", "value", "low", "high", "tasks", "timing")}}
+        {name: row[name] for name in ("backend", "model", "k", "p", "value", "low", "high", "tasks")}
+        | {"timing": row["timing"] + note}
         for row in score(attempts, ks, ps, seed, draws)
-        if row["metric"].startswith("fast_") and row["level"] == 0
+        if row["metric"].startswith(prefix) and row["p"] is not None and row["level"] == 0
     ]
     return pd.DataFrame(rows, columns=["backend", "model", "k", "p", "value", "low", "high", "tasks", "timing"])
+
+
+def _all_small(attempts: Sequence[Attempt]) -> bool:
+    """Whether something was timed and all of it is launch-bound."""
+    small = metrics.launch_bound(attempts)
+    return bool(small) and all(item.task_id in small for item in attempts)
 
 
 def outcome_frame(attempts: Iterable[Attempt]) -> pd.DataFrame:
@@ -109,18 +122,24 @@ def alpha_frame(variants: Iterable[tuple[str, bool, Sequence[Sequence[Attempt]]]
     """Figure 4: (label, is it the main variant, attempts of each seed) -> the fastest correct kernel of n answers.
 
     A task counts with its geometric mean over seeds; the bar is the geometric mean over tasks, with its interval.
+    Launch-bound tasks are left out, unless there are no others: then the bars are of them, and `timing` says so.
     """
     rows = []
+    variants = list(variants)
+    everything = [item for _, _, seeds in variants for attempts in seeds for item in attempts]
+    apart = _all_small(everything)
+    small = () if apart else metrics.launch_bound(everything)
     for label, main, seeds in variants:
         by_task: dict[str, list[float]] = defaultdict(list)
         kinds = {metrics.timing_kind(attempts) for attempts in seeds} - {None}
         for attempts in seeds:
-            for task, value in metrics.best_speedups(attempts).items():
+            for task, value in metrics.best_speedups(attempts, small).items():
                 if value is not None:
                     by_task[task].append(math.log(value))
         values = [math.exp(math.fsum(logs) / len(logs)) for logs in by_task.values()]
         known = metrics.speeds(values, seed=seed)
         timing = " and ".join(sorted(str(kind) for kind in kinds)) or "none"
+        timing += ", launch-bound tasks" if apart and kinds else ""
         rows.append((label, len(seeds), known.n, known.geometric_mean, known.low, known.high, timing, main))
     return pd.DataFrame(rows, columns=["label", "seeds", "tasks", "value", "low", "high", "timing", "main"])
 

@@ -12,9 +12,10 @@ import numpy as np
 def interval(
     values: Sequence[float], seed: int = 0, draws: int = 2000, level: float = 0.95
 ) -> tuple[float | None, float | None]:
-    """Bootstrap percentile interval of the mean over tasks; (None, None) under two tasks.
+    """Bootstrap percentile interval of the mean of shares over tasks; (None, None) under two tasks.
 
-    Where every task scores 0, or every task 1, resampling sees no spread; the exact binomial bound stands in.
+    Where all tasks score alike, resampling sees no spread; then at most a share 1 - tail^(1/n) of all tasks may differ
+    unseen, which for scores of 0 or 1 is the exact binomial bound.
 
     >>> low, high = interval([0.0] * 60)
     >>> low, round(high, 3)
@@ -25,10 +26,10 @@ def interval(
     if n < 2:
         return None, None
     tail = (1 - level) / 2
-    if np.all(data == 0):
-        return 0.0, 1 - tail ** (1 / n)
-    if np.all(data == 1):
-        return tail ** (1 / n), 1.0
+    if np.all(data == data[0]):
+        unseen = 1 - tail ** (1 / n)
+        known = float(data[0]) * (1 - unseen)
+        return known, known + unseen
     rng = np.random.default_rng(seed)
     means = data[rng.integers(0, n, size=(draws, n))].mean(axis=1)
     low, high = np.quantile(means, [tail, 1 - tail])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -135,30 +135,53 @@ def by_task(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
     return dict(groups)
 
 
-def score_tasks(
-    attempts: Iterable[Attempt], k: int, p: float | None = None, keep_launch_bound: bool = False, clear: bool = False
-) -> TaskScores:
-    """pass@k of each task, or fast_p@k when p is given. Launch-bound tasks have no fast_p@k unless kept (P36).
+def launch_bound(attempts: Iterable[Attempt]) -> frozenset[str]:
+    """Tasks so small that launching dominates (report P36), by what their right answers showed.
 
-    `clear` counts an answer as faster only if it is so by more than the spread of its own times: the reference judged
-    against itself is then never faster by luck (report P20).
+    The size of a task that nobody solved is not known: it stays with the large tasks, unless all solved ones are small.
+
+    >>> tiny = Attempt("tiny", 0, Outcome.PASS, speedup=3.0, timing_kind="modelled", launch_bound=True)
+    >>> sorted(launch_bound([tiny, Attempt("unsolved", 0, Outcome.WRONG)]))
+    ['tiny', 'unsolved']
+    """
+    items = list(attempts)
+    timed = [item for item in items if item.passed and item.speedup is not None]
+    small = {item.task_id for item in timed if item.launch_bound}
+    large = {item.task_id for item in timed} - small
+    return frozenset(small if large or not small else {item.task_id for item in items})
+
+
+def score_tasks(
+    attempts: Iterable[Attempt],
+    k: int,
+    p: float | None = None,
+    small: Collection[str] | None = None,
+    clear: bool = False,
+) -> TaskScores:
+    """pass@k of each task, or fast_p@k when p is given.
+
+    `small`: tasks that have no fast_p@k because they are launch-bound (None: `launch_bound` of these attempts). `clear`
+    counts an answer as faster only if it is so by more than the spread of its own times: the reference judged against
+    itself is then never faster by luck (report P20).
     """
     attempts = list(attempts)
     if p is not None:
         timing_kind(attempts)
+        small = launch_bound(attempts) if small is None else small
     values: dict[str, float] = {}
     left_out: dict[str, str] = {}
     for task_id, group in by_task(attempts).items():
         judged = [item for item in group if item.judged]
-        reason = _why_no_speed(judged, keep_launch_bound) if p is not None else None
         if p is None:
             value = pass_at_k(len(judged), sum(item.passed for item in judged), k)
         else:
             value = fast_p_at_k([_speedup(item, clear) for item in judged], p, k)
         if value is None:
             left_out[task_id] = _why_too_few(group)
-        elif reason is not None:
-            left_out[task_id] = reason
+        elif p is not None and task_id in (small or ()):
+            left_out[task_id] = LAUNCH_BOUND
+        elif p is not None and any(item.passed and item.speedup is None for item in judged):
+            left_out[task_id] = NOT_TIMED
         else:
             values[task_id] = value
     return TaskScores(values, left_out)
@@ -173,15 +196,6 @@ def _speedup(item: Attempt, clear: bool) -> float | None:
 def _why_too_few(group: Sequence[Attempt]) -> str:
     reasons = Counter(item.outcome.value for item in group if not item.judged)
     return reasons.most_common(1)[0][0] if reasons else TOO_FEW
-
-
-def _why_no_speed(judged: Sequence[Attempt], keep_launch_bound: bool) -> str | None:
-    passed = [item for item in judged if item.passed]
-    if any(item.speedup is None for item in passed):
-        return NOT_TIMED
-    if not keep_launch_bound and any(item.launch_bound for item in passed):
-        return LAUNCH_BOUND
-    return None
 
 
 def timing_kind(attempts: Iterable[Attempt]) -> str | None:
@@ -215,10 +229,15 @@ def pass_at(attempts: Iterable[Attempt], k: int, seed: int = 0, draws: int = 200
 
 
 def fast_p_at(
-    attempts: Iterable[Attempt], p: float, k: int, seed: int = 0, draws: int = 2000, keep_launch_bound: bool = False
+    attempts: Iterable[Attempt],
+    p: float,
+    k: int,
+    seed: int = 0,
+    draws: int = 2000,
+    small: Collection[str] | None = None,
 ) -> Estimate:
     """fast_p@k over tasks: at least one of k answers correct and more than p times faster than the baseline."""
-    return average(score_tasks(attempts, k, p, keep_launch_bound), seed, draws)
+    return average(score_tasks(attempts, k, p, small), seed, draws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +290,16 @@ def _outliers(values: Sequence[float], logs: Sequence[float]) -> list[float]:
     return [value for value, x in zip(values, logs, strict=True) if abs(x - middle) > 3.5 * spread]
 
 
-def best_speedups(attempts: Iterable[Attempt], keep_launch_bound: bool = False) -> dict[str, float | None]:
-    """Speedup of each task's fastest correct kernel, None where none is correct; tasks not timed are absent."""
+def best_speedups(attempts: Iterable[Attempt], small: Collection[str] | None = None) -> dict[str, float | None]:
+    """Speedup of each task's fastest correct kernel, None where none is correct; untimed and small tasks are absent."""
+    attempts = list(attempts)
+    small = launch_bound(attempts) if small is None else small
     best: dict[str, float | None] = {}
     for task_id, group in by_task(attempts).items():
         judged = [item for item in group if item.judged]
-        if not judged or _why_no_speed(judged, keep_launch_bound):
-            continue
         known = [item.speedup for item in judged if item.passed and item.speedup is not None]
+        if not judged or task_id in small or len(known) < sum(item.passed for item in judged):
+            continue
         best[task_id] = max(known) if known else None
     return best
 

@@ -10,7 +10,7 @@ import dataclasses
 import io
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,8 @@ def score(
 
     Level 0 is all levels together. `metric` is "pass", "fast_<p>", "clear_<p>" (faster by more than the spread of the
     answer's own times; measured times only), "avg" (share of answers that pass), "tokens" (mean an answer) or
-    "best_speedup" (geometric mean over tasks of the fastest correct of n).
+    "best_speedup" (geometric mean over tasks of the fastest correct of n). Launch-bound tasks are apart: `launch_<p>`
+    and `launch_speedup` are the same scores over them alone.
     """
     groups: dict[tuple, list[Attempt]] = defaultdict(list)
     for item in attempts:
@@ -38,6 +39,7 @@ def score(
         if item.level:
             groups[(*cell, item.level)].append(item)
     rows = []
+    small = metrics.launch_bound(item for group in groups.values() for item in group)
     for (model, task_set, backend, protocol, level), group in groups.items():
         place = next((item.where for item in group if item.where != "nowhere"), "nowhere")
         base = {
@@ -49,12 +51,12 @@ def score(
             "where": place,
             "timing": metrics.timing_kind(group) or "none",
         }
-        rows += [{**base, **row} for row in _scores(group, ks, ps, seed, draws)]
+        rows += [{**base, **row} for row in _scores(group, ks, ps, seed, draws, small)]
     return rows
 
 
 def _scores(
-    group: list[Attempt], ks: Sequence[int], ps: Sequence[float], seed: int, draws: int
+    group: list[Attempt], ks: Sequence[int], ps: Sequence[float], seed: int, draws: int, small: Collection[str]
 ) -> Iterator[dict[str, Any]]:
     def row(metric: str, k: int | None, p: float | None, estimate: metrics.Estimate) -> dict[str, Any]:
         left_out = ", ".join(f"{n} {reason}" for reason, n in sorted(estimate.left_out.items()))
@@ -69,17 +71,22 @@ def _scores(
             "left_out": left_out,
         }
 
+    tiny = [item for item in group if item.task_id in small]
     for k in ks:
         yield row("pass", k, None, metrics.pass_at(group, k, seed, draws))
         for p in ps:
-            yield row(f"fast_{p:g}", k, p, metrics.fast_p_at(group, p, k, seed, draws))
+            yield row(f"fast_{p:g}", k, p, metrics.fast_p_at(group, p, k, seed, draws, small))
             if any(item.spread for item in group):
-                clear = metrics.score_tasks(group, k, p, clear=True)
+                clear = metrics.score_tasks(group, k, p, small, clear=True)
                 yield row(f"clear_{p:g}", k, p, metrics.average(clear, seed, draws))
+            if tiny:
+                yield row(f"launch_{p:g}", k, p, metrics.fast_p_at(tiny, p, k, seed, draws, ()))
     yield row("avg", None, None, metrics.pass_at(group, 1, seed, draws))
-    best = metrics.speeds(list(metrics.best_speedups(group).values()), seed=seed)
-    left = {"no_correct_kernel": best.failed} if best.failed else {}
-    yield row("best_speedup", None, None, metrics.Estimate(best.geometric_mean, best.low, best.high, best.n, left))
+    for name, part, apart in (("best_speedup", group, small), ("launch_speedup", tiny, ())):
+        best = metrics.speeds(list(metrics.best_speedups(part, apart).values()), seed=seed)
+        left = {"no_correct_kernel": best.failed} if best.failed else {}
+        if part:
+            yield row(name, None, None, metrics.Estimate(best.geometric_mean, best.low, best.high, best.n, left))
     cost = metrics.token_cost(group)
     tasks = len(metrics.by_task(group))
     yield row("tokens", None, None, metrics.Estimate(cost.mean, None, None, tasks))

@@ -69,7 +69,7 @@ def _mean(values: Sequence[float], seed: int) -> dict[str, Any] | None:
 def _coder(attempts: Sequence[Attempt], params: dict[str, Any]) -> list[dict[str, Any]]:
     ks, seed = params["evaluation"]["ks"], params["run"]["seed"]
     rows = score(attempts, ks, [1.0], seed, params["evaluation"]["bootstrap"])
-    return [row for row in rows if row["metric"] in ("pass", "fast_1", "clear_1")]
+    return [row for row in rows if row["metric"] in ("pass", "fast_1", "clear_1", "launch_1")]
 
 
 def _stages(run: Run) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from kzlib.metrics import (
     best_speedups,
     fast_p_at,
     fast_p_at_k,
+    launch_bound,
     outcome_counts,
     pass_at,
     pass_at_k,
@@ -118,9 +119,16 @@ def test_launch_bound_tasks_are_apart_but_count_for_correctness():
     attempts = timed("big", 2.0, None) + timed("tiny", 50.0, 50.0, launch_bound=True)
     fast = fast_p_at(attempts, p=1.0, k=1)
     assert (fast.value, fast.tasks, fast.left_out) == (0.5, 1, {"launch_bound": 1})
-    assert fast_p_at(attempts, p=1.0, k=1, keep_launch_bound=True).value == pytest.approx(0.75)
+    assert fast_p_at(attempts, p=1.0, k=1, small=()).value == pytest.approx(0.75)
     assert pass_at(attempts, k=1).value == pytest.approx(0.75)
     assert best_speedups(attempts) == {"big": 2.0}
+
+
+def test_unsolved_tasks_do_not_make_a_speed_of_zero_where_every_solved_task_is_too_small():
+    attempts = timed("tiny", 3.0, launch_bound=True) + of("unsolved", WRONG)
+    assert fast_p_at(attempts, p=1.0, k=1).value is None
+    assert launch_bound(attempts) == {"tiny", "unsolved"}
+    assert launch_bound([*attempts, *timed("big", 2.0)]) == {"tiny"}
 
 
 def test_a_correct_kernel_without_a_time_makes_speed_unknown_not_slow():
@@ -191,6 +199,8 @@ def test_agreeing_tasks_do_not_claim_certainty():
     assert interval([0.0] * 10) == (0.0, pytest.approx(0.3085, abs=1e-3))
     assert interval([1.0] * 10) == (pytest.approx(0.6915, abs=1e-3), 1.0)
     assert interval([0.5]) == (None, None)
+    low, high = interval([0.5] * 10)
+    assert low < 0.5 < high
 
 
 def test_paired_uses_only_tasks_both_runs_have():

@@ -29,7 +29,8 @@ def text_of(value: Any) -> str:
 def kinds_of(frame: pd.DataFrame) -> str:
     """ "measured" or "modelled": always said beside a speed."""
     return (
-        " and ".join(sorted({kind for kind in map(text_of, frame["timing"]) if kind and kind != "none"})) or "not timed"
+        " and ".join(sorted({kind for kind in map(text_of, frame["timing"]) if kind and not kind.startswith("none")}))
+        or "not timed"
     )
 
 
