@@ -272,7 +272,7 @@ def sample_rows(
 ) -> list[list[int]]:
     """Continue rows of token ids, each up to its end token; rows that have ended leave the batch.
 
-    """Arguments of transformers' generate. On a GPU the static cache: measured 4x the default one's speed."""
+    For a CPU: transformers' generate carries ended rows along to the longest one's end, and most kernels are shorter
     than the limit.
     """
     end, width = tokenizer.eos_token_id, max(len(row) for row in rows)
