@@ -258,23 +258,26 @@ def main() -> None:
     parser.add_argument("--csv", type=Path)
     arguments = parser.parse_args()
     gpu = torch.cuda.is_available()
-    rows: list[dict[str, Any]] = []
-    run_sections(arguments, gpu, rows)
     name = torch.cuda.get_device_name(0) if gpu else f"CPU, {platform.machine()}"
     out = arguments.csv or ROOT / "benchmarks" / "results" / f"verifier-{'gpu' if gpu else 'cpu'}.csv"
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("w", newline="") as file:
-        known = facts(name)
-        writer = csv.DictWriter(file, [*rows[0], *known])
-        writer.writeheader()
-        writer.writerows({**line, **known} for line in rows)
+    known = facts(name)
+
+    def save(rows: list[dict[str, Any]]) -> None:
+        with out.open("w", newline="") as file:
+            writer = csv.DictWriter(file, [*rows[0], *known])
+            writer.writeheader()
+            writer.writerows({**line, **known} for line in rows)
+
+    run_sections(arguments, gpu, save)
     print("written:", out.name)
 
 
-def run_sections(arguments: argparse.Namespace, gpu: bool, rows: list[dict[str, Any]]) -> None:
+def run_sections(arguments: argparse.Namespace, gpu: bool, save: Callable[[list[dict[str, Any]]], None]) -> None:
     """Every section asked for; one that fails says so and the next still runs."""
     from kzlib.verifier import Verifier
 
+    rows: list[dict[str, Any]] = []
     wanted = arguments.sections.split(",") if gpu else ["interpreter"]
     names = [n for n in arguments.tasks.split(",") if n]
     real = real_tasks(arguments.kernelbench, names) if arguments.kernelbench else ([], [])
@@ -285,6 +288,7 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, rows: list[dict[str, 
         try:
             made = work()
             rows.extend(made if isinstance(made, list) else [made])
+            save(rows)
         except Exception as error:  # noqa: BLE001 - a table with a hole is better than none
             print(f"{section} failed: {type(error).__name__}: {error}", flush=True)
 

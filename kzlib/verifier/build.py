@@ -36,7 +36,7 @@ _NVCC_FLAGS = (
 )  # fmt: skip
 # Names in the sources that need a standard header, and the switch of lean/kz/standard.h that brings it.
 _STANDARD = {
-    "KZ_STD_VECTOR": r"\bvector\b|IntArrayRef|TensorList",
+    "KZ_STD_VECTOR": r"\bvector\b|IntArrayRef|TensorList|\bvec\(",
     "KZ_STD_STRING": r"\bstd::(string|to_string|runtime_error|invalid_argument|logic_error|out_of_range)|\bstring\b",
     "KZ_STD_OPTIONAL": r"optional|nullopt",
     "KZ_STD_TUPLE": r"\bstd::(tuple|make_tuple|tie|get|array)\b|\b(topk|sort)\(",

@@ -134,7 +134,7 @@ def _sources(value: Any) -> tuple[str, ...]:
 
 # Flags that make a compiler read, run or write something other than this build.
 _OUTSIDE = re.compile(
-    r"^(-o|-fplugin.*|-specs.*|-wrapper|-B.*|@.*|-x|-include|-imacros|-ccbin.*|--compiler-bindir.*|-MF|-MD|-M|-odir.*"
+    r"^(-o.*|-fplugin.*|-specs.*|-wrapper|-B.*|@.*|-x|-include|-imacros|-ccbin.*|--compiler-bindir.*|-MF|-MD|-M|-odir.*"
     r"|--output.*|-run|--run|-save-temps.*|--save-temps|--keep.*|-keep.*|-dump.*|--dryrun|-dryrun|-optf.*|--options-file.*"
     r"|-ldir.*|-time.*|--time.*|-E|-S|-c|-dc|-dw|-lib|-link|-fdump.*|-auxbase.*|--generate-dependencies.*|-T|--script.*)$"
 )
@@ -148,8 +148,7 @@ def checked_flags(flags: Sequence[str]) -> list[str]:
     """
     words = [word for flag in flags for word in flag.split()]
     for word in words:
-        parts = word.split(",") if word.startswith(("-Xcompiler", "-Wl", "-Xlinker", "--compiler-options")) else [word]
-        for part in parts:
+        for part in word.split(","):  # what follows -Xcompiler and -Wl is a list of flags
             bare = part.strip("'\"").removeprefix("-Xcompiler=").removeprefix("--compiler-options=")
             if _OUTSIDE.match(bare):
                 raise BadRequest(f"the flag {bare} is not allowed in a candidate's build")

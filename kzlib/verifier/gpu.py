@@ -22,7 +22,7 @@ from kzlib.verifier import gpu_pairs, timing, wire
 from kzlib.verifier.build import BadRequest, Builder, BuildFailed, BuildTimeout, build_glue
 from kzlib.verifier.extension import Extension
 from kzlib.verifier.gpu_wire import Lender
-from kzlib.verifier.intercept import asks_for_builds, find, own_lines
+from kzlib.verifier.intercept import asks_for_builds, find, may_catch, own_lines
 from kzlib.verifier.judge import Ended, Job, Judge
 from kzlib.verifier.pool import Child, ForkServer, ServerConfig, ServerDied
 from kzlib.verifier.protocols import Protocol
@@ -305,13 +305,13 @@ class GpuJudge(Judge):
         found = find(job.candidate.source)
         asked = list(found.extensions) if found.complete else self._recorded(job, list(found.extensions))
         rows, kinds = [], []
+        failed: dict[str, str] = {}
         for extension in asked:
             try:
                 built = builder.build(extension)
             except BuildFailed as error:
-                lines = own_lines(error.lines, found.lines.get(extension.key, {}))
-                job.evidence["failed_builds"] = job.evidence.get("failed_builds", []) + ["\n".join(lines)]
-                continue  # the candidate's own call then fails as PyTorch's would; it may hold a fallback
+                failed[extension.key] = "\n".join(own_lines(error.lines, found.lines.get(extension.key, {})))
+                continue  # the candidate's own call then fails as PyTorch's would
             except BadRequest as error:
                 raise Ended(Outcome.COMPILE_FAIL, "build", str(error)) from None
             except BuildTimeout as error:
@@ -320,8 +320,11 @@ class GpuJudge(Judge):
             kinds.append(built.kind)
         if asked:
             job.evidence["builds"] = kinds
-        if asked and not rows:
-            raise Ended(Outcome.COMPILE_FAIL, "build", job.evidence["failed_builds"][0])
+        if failed:
+            job.evidence["failed_builds"] = list(failed.values())
+            if not rows and not may_catch(job.candidate.source):
+                raise Ended(Outcome.COMPILE_FAIL, "build", next(iter(failed.values())))
+        job.failed = failed  # type: ignore[attr-defined]
         return rows
 
     def _recorded(self, job: Job, known: list[Extension]) -> list[Extension]:
@@ -337,8 +340,9 @@ class GpuJudge(Judge):
 
     def job_request(self, job: Job, reference: Reference) -> dict[str, Any]:
         extensions = self._extensions(job)
-        glue = str(self._glue) if extensions and self._glue is not None else ""
-        return {**super().job_request(job, reference), "tf32": self.tf32, "extensions": extensions, "glue": glue}
+        glue = str(self._glue) if self._glue is not None and asks_for_builds(job.candidate.source) else ""
+        return {**super().job_request(job, reference), "tf32": self.tf32, "extensions": extensions, "glue": glue,
+                "failed": getattr(job, "failed", {})}  # fmt: skip
 
     # --- talking ------------------------------------------------------------------------------------------------------
 

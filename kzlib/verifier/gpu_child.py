@@ -370,6 +370,8 @@ class GpuSession:
         prepared = {key: (path, kind) for key, path, kind in self.job["extensions"]}
 
         def answer(extension: Any, name: str) -> Any:
+            if extension.key in self.job["failed"]:
+                raise loader.NotBuilt(self.job["failed"][extension.key])
             if extension.key not in prepared:
                 raise loader.NotPrepared(f"the extension {name!r} was not among those built for this candidate")
             path, kind = prepared[extension.key]
@@ -458,7 +460,7 @@ class GpuSession:
             happened = "memory"
         elif isinstance(cause, loader.NotPrepared):
             happened = "unprepared"
-        elif _is_kernel_error(cause):
+        elif isinstance(cause, loader.NotBuilt) or _is_kernel_error(cause):
             happened = "kernel"
         elif _is_out_of_resources(cause):
             happened = "unsupported"

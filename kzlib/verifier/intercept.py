@@ -44,6 +44,19 @@ def asks_for_builds(source: str) -> bool:
     return "cpp_extension" in source or "load_inline" in source
 
 
+def may_catch(source: str) -> bool:
+    r"""True where the code could go on after a failed build: it holds a `try`, a `with suppress`, or cannot be read.
+
+    >>> may_catch("m = load_inline()"), may_catch("try:\n  m = f()\nexcept Exception: m = None")
+    (False, True)
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError):
+        return True
+    return any(isinstance(n, ast.Try | ast.With) for n in nodes)
+
+
 def find(source: str) -> Found:
     """The extensions that can be read off the syntax tree. A source that does not parse has none, and that is complete.
 

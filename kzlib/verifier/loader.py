@@ -35,6 +35,10 @@ class NotPrepared(RuntimeError):
     """The candidate asks for an extension that was not built before it started."""
 
 
+class NotBuilt(RuntimeError):
+    """The extension the candidate asks for did not compile; the message holds the compiler's lines."""
+
+
 def load_glue(path: Path) -> types.ModuleType:
     """The loader module at `path`, connected to the PyTorch of this process."""
     import torch
@@ -56,7 +60,7 @@ def load_glue(path: Path) -> types.ModuleType:
         stream = ctypes.cast(getattr(cuda, _STREAM), ctypes.c_void_p).value or 0
     dtypes = {number: getattr(torch, name) for number, name in _DTYPES.items()}
     glue.setup(
-        torch, torch.Tensor, _aoti.unsafe_alloc_void_ptr_from_tensor, _aoti.alloc_tensor_by_stealing_from_void_ptr, dtypes,
+        torch, torch.Tensor, _aoti.unsafe_alloc_void_ptr_from_tensor, _aoti.alloc_tensors_by_stealing_from_void_ptrs, dtypes,
         {dtype: number for number, dtype in dtypes.items()}, {k: getattr(torch, v) for k, v in _FORMATS.items()}, (*addresses, stream),
     )  # fmt: skip
     return glue
@@ -79,18 +83,6 @@ def load_library(glue: types.ModuleType, path: Path, kind: str, name: str) -> ty
     module.__file__ = str(path)
     vars(module).update(glue.load(str(path)))
     return module
-
-
-def install(prepared: Mapping[str, tuple[str, str]], glue: types.ModuleType) -> None:
-    """Replace `load_inline` and `load`: `prepared` maps an extension's key to (library, kind)."""
-
-    def answer(extension: Extension, name: str) -> types.ModuleType:
-        if extension.key not in prepared:
-            raise NotPrepared(f"the extension {name!r} was not among those built for this candidate")
-        path, kind = prepared[extension.key]
-        return load_library(glue, Path(path), kind, name)
-
-    replace_builders(answer)
 
 
 def replace_builders(answer: Callable[[Extension, str], Any]) -> None:

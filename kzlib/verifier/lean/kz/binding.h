@@ -182,13 +182,6 @@ inline int32_t complain(char* error, int32_t size, const char* text, int32_t sta
 // Calls F with unpacked arguments. 0 = done, 1 = RuntimeError, 2 = TypeError.
 template <typename R, typename... A>
 struct Trampoline {
-  template <size_t... I>
-  static void apply(void* f, const kz_value* v, kz_value* result, std::index_sequence<I...>) {
-    auto function = reinterpret_cast<R (*)(A...)>(f);
-    (void)v;
-    if constexpr (std::is_void_v<R>) function(From<std::decay_t<A>>::from(v[I])...);
-    else Out<std::decay_t<R>>::to(*result, function(Holder<A, decltype(From<std::decay_t<A>>::from(v[I]))>(From<std::decay_t<A>>::from(v[I]))...));
-  }
   // Lets a function take `Tensor&` (a non-const reference) as well as values and const references.
   template <typename P, typename T>
   struct Holder {
@@ -199,6 +192,15 @@ struct Trampoline {
       else return P(std::move(value));
     }
   };
+  template <typename P>
+  using Held = Holder<P, decltype(From<std::decay_t<P>>::from(std::declval<const kz_value&>()))>;
+  template <size_t... I>
+  static void apply(void* f, const kz_value* v, kz_value* result, std::index_sequence<I...>) {
+    auto function = reinterpret_cast<R (*)(A...)>(f);
+    (void)v;
+    if constexpr (std::is_void_v<R>) function(Held<A>(From<std::decay_t<A>>::from(v[I]))...);
+    else Out<std::decay_t<R>>::to(*result, function(Held<A>(From<std::decay_t<A>>::from(v[I]))...));
+  }
   static int32_t call(void* f, const kz_value* v, int32_t n, kz_value* result, char* error, int32_t size) {
     if (n != int32_t(sizeof...(A))) return complain(error, size, "incompatible function arguments", 2);
     try {

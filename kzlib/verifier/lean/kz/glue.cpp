@@ -99,10 +99,16 @@ bool into(PyObject* o, kz_value& v) {
   return false;
 }
 
+// Through the list form: the single form of PyTorch 2.13 never frees the handle.
 PyObject* tensor_of(void* handle) {
   PyObject* capsule = PyCapsule_New(handle, nullptr, nullptr);
-  PyObject* tensor = capsule ? PyObject_CallOneArg(from_handle, capsule) : nullptr;
-  Py_XDECREF(capsule);
+  PyObject* list = capsule ? PyList_New(1) : nullptr;
+  if (!list) { Py_XDECREF(capsule); return nullptr; }
+  PyList_SET_ITEM(list, 0, capsule);
+  PyObject* tensors = PyObject_CallOneArg(from_handle, list);
+  Py_DECREF(list);
+  PyObject* tensor = tensors ? PySequence_GetItem(tensors, 0) : nullptr;
+  Py_XDECREF(tensors);
   return tensor;
 }
 
