@@ -1,5 +1,7 @@
 """What a user relies on: each kind of honest, broken and dishonest kernel gets its own outcome, on the CPU."""
 
+# ruff: noqa: E501 - sources of kernels, one a line
+
 import dataclasses
 
 import pytest

@@ -83,7 +83,11 @@ def test_type_and_shape_are_part_of_the_answer():
 def test_infinities_and_nan_must_stand_in_the_same_places():
     native = torch.tensor([1.0, math.inf, -math.inf, math.nan])
     assert run(native.clone(), native, native.double()) is None
-    for wrong in ([1.0, -math.inf, -math.inf, math.nan], [1.0, math.inf, -math.inf, 0.0], [math.nan, math.inf, -math.inf, math.nan]):
+    for wrong in (
+        [1.0, -math.inf, -math.inf, math.nan],
+        [1.0, math.inf, -math.inf, 0.0],
+        [math.nan, math.inf, -math.inf, math.nan],
+    ):
         assert run(torch.tensor(wrong), native, native.double()) is not None
 
 
@@ -92,7 +96,9 @@ def test_nested_outputs_complex_empty_and_scalars():
     tree = {"a": a, "b": [torch.empty(0, 3), (torch.tensor(2.0), 3, True, None)]}
     assert run({"a": a.clone(), "b": (torch.empty(0, 3), [torch.tensor(2.0), 3, True, None])}, tree) is None
     assert run({"a": a}, tree) is not None
-    assert "output['b'][1][1]" in run({"a": a, "b": [torch.empty(0, 3), (torch.tensor(2.0), 4, True, None)]}, tree).reason
+    assert (
+        "output['b'][1][1]" in run({"a": a, "b": [torch.empty(0, 3), (torch.tensor(2.0), 4, True, None)]}, tree).reason
+    )
     z = torch.randn(6, dtype=torch.complex64)
     assert run(z.clone(), z, z.to(torch.complex128)) is None
     assert run(z.conj().resolve_conj(), z, z.to(torch.complex128)) is not None

@@ -1,5 +1,7 @@
 """Faults cost exactly one verdict: the next candidate's result does not depend on them, and nothing is left running."""
 
+# ruff: noqa: E501 - sources of kernels, one a line
+
 import json
 import os
 import random

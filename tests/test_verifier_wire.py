@@ -1,5 +1,6 @@
 """Values cross process borders unchanged, and nothing unexpected is believed."""
 
+import contextlib
 import json
 import socket
 import threading
@@ -13,12 +14,16 @@ from hypothesis.extra import numpy as hnp
 
 from kzlib.verifier import wire
 
-SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=20) | st.complex_numbers()
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=20) | st.complex_numbers()
+)
 TREES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=4)
-    | st.lists(inner, max_size=4).map(tuple)
-    | st.dictionaries(st.text(max_size=5) | st.integers(0, 9), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(st.text(max_size=5) | st.integers(0, 9), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -33,7 +38,11 @@ def test_any_tree_of_plain_values_survives(value):
     assert repr(there_and_back(value)) == repr(value)
 
 
-@given(hnp.arrays(dtype=st.sampled_from(["f4", "f8", "i8", "u1", "?", "c8"]), shape=hnp.array_shapes(max_dims=4, min_side=0)))
+@given(
+    hnp.arrays(
+        dtype=st.sampled_from(["f4", "f8", "i8", "u1", "?", "c8"]), shape=hnp.array_shapes(max_dims=4, min_side=0)
+    )
+)
 def test_any_tensor_survives_bit_for_bit(array):
     tensor = torch.from_numpy(array.copy())
     back = there_and_back([tensor])[0]
@@ -93,7 +102,9 @@ def test_noise_on_the_channel_never_hangs_or_escapes(noise):
 def test_a_blob_over_the_limit_is_refused_before_it_is_read():
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        sender = threading.Thread(target=lambda: _quietly(wire.send, theirs, torch.zeros(1 << 20), time.monotonic() + 2))
+        sender = threading.Thread(
+            target=lambda: _quietly(wire.send, theirs, torch.zeros(1 << 20), time.monotonic() + 2)
+        )
         sender.start()
         with pytest.raises(wire.WireError, match="at most 1024"):
             wire.receive(ours, time.monotonic() + 5, limit=1024)
@@ -102,10 +113,8 @@ def test_a_blob_over_the_limit_is_refused_before_it_is_read():
 
 
 def _quietly(function, *args):
-    try:
+    with contextlib.suppress(wire.WireError, wire.Deadline):
         function(*args)
-    except (wire.WireError, wire.Deadline):
-        pass
 
 
 def test_a_silent_far_side_ends_at_the_deadline():

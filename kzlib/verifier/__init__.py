@@ -101,7 +101,7 @@ class Verifier:
 
     def verify(
         self, tasks: Iterable[Task], candidates: Iterable[Candidate], *, protocol: str = "strict",
-        seed: int | None = None, progress: Progress | None = None, device: str | None = None, workers: int | None = None,
+        seed: int | None = None, progress: Progress | None = None,
     ) -> Iterator[Verdict]:  # fmt: skip
         """One verdict for every candidate given, as they finish; the same code for the same task is judged once.
 

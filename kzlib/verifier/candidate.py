@@ -1,4 +1,4 @@
-"""The candidate's process: loads it as a file, runs one instance on input sets the judge sends one by one, reports facts.
+"""The candidate's process: loads it as a file, runs one instance on input sets sent one by one, reports facts.
 
 No expected value, clock or verdict is here. What this process says about itself (launches, operators) is evidence a
 determined attacker could forge; the outputs it sends are compared elsewhere. Source: issue 3, items 2, 4, 5.
@@ -138,7 +138,8 @@ class Session:
     def build(self) -> dict[str, Any]:
         """Import the file and construct the model under the reference's seed."""
         torch._C._set_deterministic_algorithms(True, warn_only=True)  # the public form imports torch._dynamo: 3 s
-        torch.utils.deterministic.fill_uninitialized_memory = True  # torch.empty holds NaN, not an old answer
+        deterministic: Any = torch.utils.deterministic
+        deterministic.fill_uninitialized_memory = True  # torch.empty holds NaN, not an old answer
         self.flags = flags()
         self.recorder.reset()
         if self.job["shake"]:
@@ -207,7 +208,8 @@ class Session:
         if problem:
             return {"problem": problem}
         self.calls.append({
-            "launches": [launch.facts() for launch in self.recorder.launches[first:]], "ops": log.rows, "corrupt": corrupt,
+            "launches": [launch.facts() for launch in self.recorder.launches[first:]],
+            "ops": log.rows, "corrupt": corrupt,
         })  # fmt: skip
         changed = not all(map(children.same_bits, children.tensors_of(mine), children.tensors_of(before)))
         buffers = {name: children.all_state(model)[own] for name, own in self.mapping.items()

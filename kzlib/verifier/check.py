@@ -1,4 +1,4 @@
-"""Can this task be checked at all? Its reference must agree with itself, depend on its inputs, and beat null predictors.
+"""Can this task be checked? Its reference must agree with itself, depend on its inputs, and beat null predictors.
 
 Source: DESIGN section 6, point 4; issue 3; reports P01, P07; verifiers.md B11-B14.
 """

@@ -84,16 +84,16 @@ def shake_initialisers(seed: int) -> None:
     init = torch.nn.init
     generator = torch.Generator("cpu").manual_seed(seed)
 
-    def near(tensor: torch.Tensor, value: float) -> torch.Tensor:
+    def near(tensor: torch.Tensor, val: float) -> torch.Tensor:
         with torch.no_grad():
             if not tensor.is_floating_point():
-                return tensor.fill_(value)
+                return tensor.fill_(val)
             noise = torch.rand(tensor.shape, generator=generator, device="cpu") * 0.5 - 0.25
-            return tensor.copy_((noise + value).to(tensor.dtype))
+            return tensor.copy_((noise + val).to(tensor.dtype))
 
     init.ones_ = lambda tensor: near(tensor, 1.0)
     init.zeros_ = lambda tensor: near(tensor, 0.0)
-    init.constant_ = lambda tensor, val: near(tensor, val)
+    init.constant_ = near
 
 
 def shake_constants(model: torch.nn.Module, seed: int) -> None:
@@ -128,7 +128,7 @@ def loose_tensors(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
 def load_state(model: torch.nn.Module, state: dict[str, torch.Tensor]) -> dict[str, Any]:
     """Copy a reference's weights in: by name, then by shape in order of definition.
 
-    Returns what was left: `unmatched` names of the reference, `loose` tensors the model made outside its state (they may
+    Returns what was left: `unmatched` names of the reference, `loose` tensors made outside its state (they may
     be prepared from weights, so the judge then compares with the initial weights, which both sides drew alike).
     """
     own = all_state(model)

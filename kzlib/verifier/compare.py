@@ -7,6 +7,7 @@ booleans must be equal. Source: DESIGN section 6, point 5; reports P01; verifier
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import torch
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Allowed error: `factor` x native error, plus floors in units of the type's epsilon times |value| and times RMS."""
+    """Allowed error: `factor` x native error, plus floors in epsilons of the type times |value| and times RMS."""
 
     factor: float = 8.0
     rms_factor: float = 6.0
@@ -46,7 +47,12 @@ class Mismatch:
 
 
 def compare(
-    output: Any, native: Any, exact: Any | None = None, bent: Any | None = None, budget: Budget = STRICT, path: str = "output"
+    output: Any,
+    native: Any,
+    exact: Any | None = None,
+    bent: Any | None = None,
+    budget: Budget = STRICT,
+    path: str = "output",
 ) -> Mismatch | None:
     """None when `output` is as good as `native`; structure, shapes and types are part of the answer.
 
@@ -87,7 +93,7 @@ def _scalar(output: Any, native: Any, exact: Any, budget: Budget, path: str) -> 
         yard = exact if isinstance(exact, float | complex) else native
         out, near, right = (torch.view_as_real(t) if t.is_complex() else t
                             for t in (torch.tensor([v], dtype=wide) for v in (output, native, yard)))  # fmt: skip
-        return _floats(out, near, right, right, torch.float32, budget, path)
+        return _floats([out, near, right, right], torch.float32, budget, path)
     if type(output) is not type(native) or output != native:
         return Mismatch(f"{path} is {output!r:.40}, the reference returns {native!r:.40}", {})
     return None
@@ -115,9 +121,9 @@ def _tensor(
         views = [torch.view_as_real(t.to(torch.complex128).resolve_conj()) for t in views]
     dtype = output.real.dtype if output.is_complex() else output.dtype
     if output.numel() <= CHUNK:
-        return _floats(*views, dtype, budget, path)
+        return _floats(views, dtype, budget, path)
     pieces = zip(*(view.reshape(-1).split(CHUNK) for view in views), strict=True)  # float64 copies of all would not fit
-    return next((m for piece in pieces if (m := _floats(*piece, dtype, budget, path))), None)
+    return next((m for piece in pieces if (m := _floats(piece, dtype, budget, path))), None)
 
 
 def _name(tensor: torch.Tensor) -> str:
@@ -125,7 +131,7 @@ def _name(tensor: torch.Tensor) -> str:
 
 
 def _whole(output: torch.Tensor, native: torch.Tensor, exact: torch.Tensor | None, path: str) -> Mismatch | None:
-    """Equal to the native run, or, where that rounds another way than float64 does (an argmax of near ties), to float64."""
+    """Equal to the native run or, where that rounds unlike float64 (an argmax of near ties), to the float64 run."""
     good = output == native
     if exact is not None and exact.dtype == output.dtype:
         good |= output == exact
@@ -133,15 +139,15 @@ def _whole(output: torch.Tensor, native: torch.Tensor, exact: torch.Tensor | Non
     return Mismatch(f"{bad} of {good.numel()} elements of {path} differ", {"wrong": float(bad)}) if bad else None
 
 
-def _floats(
-    output: torch.Tensor, native: torch.Tensor, exact: torch.Tensor, bent: torch.Tensor, dtype: torch.dtype,
-    budget: Budget, path: str,
-) -> Mismatch | None:  # fmt: skip
-    out, near, yard, moved = (t.detach().reshape(-1).to(torch.float64) for t in (output, native, exact, bent))
+def _floats(views: Sequence[torch.Tensor], dtype: torch.dtype, budget: Budget, path: str) -> Mismatch | None:
+    """Compare (output, native, exact, bent) of one shape."""
+    out, near, yard, moved = (t.detach().reshape(-1).to(torch.float64) for t in views)
     finite = torch.isfinite(near)
     if not torch.equal(torch.isfinite(out), finite):
         places = int((torch.isfinite(out) != finite).sum())
-        return Mismatch(f"{places} of {out.numel()} elements of {path} are finite where the reference's are not, or the reverse", {})
+        return Mismatch(
+            f"{places} of {out.numel()} elements of {path} are finite where the reference's are not, or the reverse", {}
+        )
     odd = ~finite
     if odd.any() and not torch.equal(torch.nan_to_num(out[odd], nan=0.5), torch.nan_to_num(near[odd], nan=0.5)):
         return Mismatch(f"infinities or NaN of {path} are not the reference's", {})
@@ -192,7 +198,8 @@ def _errors(
     if bad.any():
         worst = int((error - allowed).argmax())
         count = int(bad.sum())
-        reason = f"{count} of {out.numel()} elements of {path} are off: {float(out[worst]):.6g} where {float(yard[worst]):.6g} is right"
+        pair = f"{float(out[worst]):.6g} where {float(yard[worst]):.6g} is right"
+        reason = f"{count} of {out.numel()} elements of {path} are off: {pair}"
         return Mismatch(reason, figures)
     if rms_error > rms_allowed:
         times = rms_error / max(rms_allowed, 1e-300)

@@ -8,6 +8,7 @@ pidfd, through which the judge kills the child. Source: issue 4, item 3.
 from __future__ import annotations
 
 import array
+import contextlib
 import gc
 import importlib
 import json
@@ -41,8 +42,7 @@ def main() -> None:
             module.warm_up()
     gc.collect()
     gc.freeze()
-    threads = len(os.listdir("/proc/self/task")) if "pids" not in walls else _threads()
-    control.send(json.dumps({"walls": walls, "threads": threads}).encode())
+    control.send(json.dumps({"walls": walls, "threads": _threads()}).encode())
     Server(control, walls, config).serve()
 
 
@@ -119,19 +119,15 @@ class Server:
         _, raw = os.waitpid(pid, 0)
         if "pids" not in self.walls:
             self._kill_strays(pid)
-        try:
+        with contextlib.suppress(BrokenPipeError):  # the judge may have stopped caring
             os.write(status, os.waitstatus_to_exitcode(raw).to_bytes(4, "little", signed=True))
-        except BrokenPipeError:
-            pass  # the judge stopped caring
         os.close(status)
         os.close(pidfd)
 
     def _kill_strays(self, group: int) -> None:
         """Without a pid space: kill the job's process group, and what it left that is now our child."""
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
         known = {pid for pid, _ in self.jobs.values()}
         for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
             if int(child) not in known:

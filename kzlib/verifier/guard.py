@@ -15,9 +15,11 @@ from typing import Any
 EXIT_CODE = 77  # of a process ended here; the judge reads it as `cheat`
 
 _ALWAYS = frozenset({
-    "sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile", "sys.addaudithook",
+    "sys._getframe", "sys._current_frames", "sys._current_exceptions", "sys.settrace", "sys.setprofile",
+    "sys.addaudithook",
     "sys.monitoring.register_callback", "gc.get_objects", "gc.get_referrers", "gc.get_referents", "ctypes.dlopen",
-    "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.string_at", "ctypes.wstring_at", "ctypes.cdata", "ctypes.cdata/buffer",
+    "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.string_at", "ctypes.wstring_at", "ctypes.cdata",
+    "ctypes.cdata/buffer",
     "ctypes.addressof", "ctypes.call_function", "ctypes.PyObj_FromPtr", "code.__new__", "cpython.run_stdin",
 })  # fmt: skip
 _FRAMES = frozenset({"tb_frame", "gi_frame", "cr_frame", "ag_frame"})

@@ -2,8 +2,9 @@
 
 `install()` wraps the interpreter once, before any fork: every load, store and atomic of every kernel is checked against
 the storages of its arguments, counted, and tracked for conflicts between programs (which run one after another here and
-at the same time on a GPU). bf16, libdevice and several-config autotune, which the stock interpreter gets wrong or refuses,
-are made right. Private Triton interfaces: read against triton 3.6 and 3.7. Source: issue 3, item 5; reports P10, P11.
+at the same time on a GPU). bf16, libdevice and several-config autotune, which the stock interpreter gets wrong or
+refuses, are made right. Private Triton interfaces: read against triton 3.6 and 3.7.
+Source: issue 3, item 5; reports P10, P11.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import sys
+import types
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import torch
-import triton
 import triton.language as tl
 import triton.runtime.interpreter as ti
 from triton.runtime.autotuner import Autotuner
@@ -61,7 +61,7 @@ def _patch_language_once() -> None:
     def both() -> None: ...
 
     functions = {"tl": tl, "core": tl.core}
-    probe = type(both)(both.__code__, functions)
+    probe = types.FunctionType(both.__code__, functions)
     ti._patch_lang(probe)
 
     class _Scope:
@@ -85,7 +85,7 @@ def _size(pointer: Any) -> int:
     return max(1, pointer.get_element_ty().primitive_bitwidth // 8)
 
 
-def _wrap_memory(builder: type) -> None:
+def _wrap_memory(builder: Any) -> None:
     load, store = builder.create_masked_load, builder.create_masked_store
     rmw, cas, dot = builder.create_atomic_rmw, builder.create_atomic_cas, builder.create_dot
     gather_assert = builder.create_assert
@@ -213,8 +213,10 @@ def first_cause(error: BaseException) -> BaseException:
 
 
 def _skip_overflow_checks() -> None:
-    """Whole-number overflow is checked by an assertion that does nothing outside debug builds, at half of all the time."""
-    fields = {f.name: getattr(ti.interpreter_builder.options, f.name) for f in dataclasses.fields(ti.InterpreterOptions)}
+    """Whole-number overflow is checked by an assertion that does nothing outside debug builds, at half of the time."""
+    fields = {
+        f.name: getattr(ti.interpreter_builder.options, f.name) for f in dataclasses.fields(ti.InterpreterOptions)
+    }
     ti.interpreter_builder.options = ti.InterpreterOptions(**{**fields, "sanitize_overflow": False})
 
 
@@ -300,16 +302,3 @@ def warm_up() -> None:
 
     warm_kernel.run()
     RECORDER.reset()
-
-
-def candidate_line(filename: str) -> int | None:
-    """The line of `filename` nearest to here on the stack; None when it is not on it."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename == filename:
-            return frame.f_lineno
-        frame = frame.f_back
-    return None
-
-
-VERSION = triton.__version__

@@ -84,7 +84,8 @@ class Judge:
         """The first message to a candidate's process."""
         return {
             "source": job.candidate.source, "entries": list(job.protocol.entries), "init": reference.init,
-            "init_seed": reference.init_seed, "noise_seed": reference.noise_seed, "shake": job.protocol.shake, "guard": job.protocol.evidence,
+            "init_seed": reference.init_seed, "noise_seed": reference.noise_seed, "shake": job.protocol.shake,
+            "guard": job.protocol.evidence,
         }  # fmt: skip
 
     def timing(self, job: Job, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
@@ -194,7 +195,7 @@ class Judge:
         return built
 
     def _with_state(self, job: Job, reference: Reference, child: Child, built: dict[str, Any]) -> Reference:
-        """Send the weights. Prepared or unplaced ones can only be right as both sides drew them, so then those are used."""
+        """Send the weights. Prepared or unplaced ones can only be right as both sides drew them: those it is."""
         placed = placeable(built["state"], reference.state)
         if job.protocol.name == "keck" and set(built["state"]) != set(reference.state):
             return reference
@@ -272,7 +273,7 @@ class Judge:
         return "first call differs from later ones: " if self._differs(job, reference.sets[1], second) is None else ""
 
     def _corruption(self, job: Job, reference: Reference, child: Child) -> bool:
-        """Does spoiling every store of its own kernels change the answer? A crash of the spoiled run is a change too."""
+        """Does spoiling every store of its own kernels change the answer? A crash of that run is a change too."""
         row = reference.sets[0]
         try:
             answer = self._call(job, child, row, corrupt=True)

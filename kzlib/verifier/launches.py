@@ -45,7 +45,7 @@ class _Range:
 
 
 class Launch:
-    """The record of one launch. `access` is called before the memory is touched and raises `Fault` if it must not be."""
+    """The record of one launch. `access` is called before memory is touched and raises `Fault` if it must not be."""
 
     def __init__(self, name: str, filename: str, tensors: list[torch.Tensor], recorder: Recorder) -> None:
         self.name = name
@@ -63,7 +63,7 @@ class Launch:
         self.loaded: list[np.ndarray] = []
         self.unique_bytes = 0  # bytes of memory touched at least once, in whole sectors
         self._program: tuple[int, int, int] | None = None
-        spans = {}
+        spans: dict[int, int] = {}
         for tensor in tensors:
             storage = tensor.untyped_storage()
             if storage.nbytes():
@@ -181,14 +181,15 @@ def _same_bytes(
     span: _Range, offsets: np.ndarray, size: int, value: np.ndarray | None, mask: np.ndarray | None, positions: Any,
     chosen: np.ndarray,
 ) -> bool:  # fmt: skip
-    """True when the store would write what already stands there (every program storing one shared result is no race)."""
+    """True when the store would write what already stands there (programs storing one shared result do not race)."""
     if value is None or value.dtype.itemsize != size:
         return False
     flat = np.broadcast_to(value, mask.shape)[mask] if mask is not None else value.reshape(-1)
     if flat.size == 1 and chosen.size > 1:
         flat = np.broadcast_to(flat, chosen.shape)
     new = np.ascontiguousarray(flat[positions][chosen])
-    memory = np.frombuffer((ctypes.c_char * (span.end - span.start)).from_address(span.start), dtype=np.uint8)
+    raw: Any = (ctypes.c_char * (span.end - span.start)).from_address(span.start)
+    memory = np.frombuffer(raw, dtype=np.uint8)
     old = memory[offsets[:, None] + np.arange(size)]
     return bool((old.reshape(-1) == new.view(np.uint8).reshape(-1)).all())
 

@@ -17,13 +17,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 # Operators that stand for the same mathematics under several names, as a reference and a candidate may differ in these.
 FAMILY = {
-    "_softmax": "softmax", "_log_softmax": "log_softmax", "native_layer_norm": "layer_norm", "cudnn_batch_norm": "batch_norm",
+    "_softmax": "softmax", "_log_softmax": "log_softmax", "native_layer_norm": "layer_norm",
+    "cudnn_batch_norm": "batch_norm",
     "native_batch_norm": "batch_norm", "_native_batch_norm_legit": "batch_norm", "native_group_norm": "group_norm",
     "_native_batch_norm_legit_no_training": "batch_norm", "_native_batch_norm_legit_functional": "batch_norm",
     "addmm": "mm", "bmm": "mm", "baddbmm": "mm", "matmul": "mm", "mv": "mm", "dot": "mm", "linear": "mm", "addmv": "mm",
     "mkldnn_linear": "mm", "einsum": "mm", "_convolution": "convolution", "conv2d": "convolution", "addbmm": "mm",
-    "conv1d": "convolution", "conv3d": "convolution", "mkldnn_convolution": "convolution", "relu_": "relu", "add_": "add",
-    "sub_": "sub", "mul_": "mul", "div_": "div", "clamp_": "clamp", "sigmoid_": "sigmoid", "tanh_": "tanh", "exp_": "exp",
+    "conv1d": "convolution", "conv3d": "convolution", "mkldnn_convolution": "convolution", "relu_": "relu",
+    "add_": "add", "sub_": "sub", "mul_": "mul", "div_": "div", "clamp_": "clamp", "sigmoid_": "sigmoid",
+    "tanh_": "tanh", "exp_": "exp",
     "_scaled_dot_product_flash_attention_for_cpu": "attention", "scaled_dot_product_attention": "attention",
     "_scaled_dot_product_attention_math": "attention", "_scaled_dot_product_efficient_attention": "attention",
 }  # fmt: skip
@@ -98,7 +100,7 @@ OpLog.__torch_dispatch__ = OpLog.log  # type: ignore[method-assign, assignment]
 
 
 def _flops(name: str, inputs: list[torch.Tensor], outputs: list[torch.Tensor]) -> int:
-    """Multiply-adds times two for products and convolutions; one a written element for everything else that computes."""
+    """Multiply-adds times two for products and convolutions; one a written element for all else that computes."""
     if kind_of(name) != "compute" or not outputs:
         return 0
     family = FAMILY.get(name, name)

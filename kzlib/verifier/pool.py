@@ -6,6 +6,7 @@ Source: issue 3, item 4; issue 4, item 3; reports P16, P17, P46.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -219,10 +220,8 @@ class Child:
     def kill(self) -> None:
         """Kill the child; in a pid space of its own, everything it started dies with it."""
         self._killed = True
-        try:
+        with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
     def wait(self, seconds: float = 10.0) -> Exit:
         """How the child ended. `ServerDied` if nobody tells."""
@@ -244,10 +243,8 @@ class Child:
             return
         self.channel.close()
         self.kill()
-        try:
+        with contextlib.suppress(ServerDied):
             self.wait()
-        except ServerDied:
-            pass
         os.close(self._status)
         os.close(self.pidfd)
         shutil.rmtree(self.scratch, ignore_errors=True)

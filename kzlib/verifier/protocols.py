@@ -10,7 +10,7 @@ ProtocolName = Literal["strict", "keck"]
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """`plain_sets` input sets as the task makes them, `probes` of other scale and offset; `shake` moves constant weights."""
+    """`plain_sets` sets as the task makes them, `probes` of other scale and offset; `shake` moves constant weights."""
 
     name: ProtocolName
     plain_sets: int
@@ -31,6 +31,6 @@ class Protocol:
 
 
 STRICT = Protocol("strict", 2, True, True, True, True, True, ("ModelNew",), None)
-# The paper's published validator: one input set from seed 42, 1e-2, any class of either name, no question how it was done.
+# The paper's published validator: one input set from seed 42, 1e-2, a class of either name, no question how it is done.
 KECK = Protocol("keck", 1, False, False, False, False, False, ("ModelNew", "Model"), 42)
 PROTOCOLS: dict[str, Protocol] = {"strict": STRICT, "keck": KECK}

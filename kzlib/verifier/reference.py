@@ -76,7 +76,7 @@ class Reference:
         if job["shake"]:
             children.shake_initialisers(self.noise_seed)
         children.seed_everything(self.init_seed)
-        self.model = self._stage("init", lambda: self._build())
+        self.model = self._stage("init", self._build)
         if job["shake_state"]:
             children.shake_constants(self.model, self.noise_seed)
         self.seconds["reference_load"] = time.perf_counter() - start
@@ -229,8 +229,8 @@ STEP = 2.0**-6
 
 
 def smooth(exact: Any, moved: Any, moved_less: Any) -> Any:
-    """The answer moved by what the inputs' movement does smoothly: of two movements in one direction, one STEP times the
-    other, the smaller effect counts. A jump that one of them happens to cross (a floor, a comparison) drops out."""
+    """The answer moved by what the inputs' movement does smoothly: of two movements in one direction, one STEP times
+    the other, the smaller effect counts. A jump that one of them happens to cross (a floor, a comparison) drops out."""
     if isinstance(exact, torch.Tensor):
         ok = all(isinstance(t, torch.Tensor) and t.shape == exact.shape for t in (moved, moved_less))
         if not ok or not (exact.is_floating_point() or exact.is_complex()):
@@ -247,8 +247,8 @@ def smooth(exact: Any, moved: Any, moved_less: Any) -> Any:
 
 def bend(value: Any, seed: int, step: float = 1.0) -> Any:
     """As `widen`, with every floating element moved by up to one epsilon of float32: how much the answer moves is what
-    the problem itself does to rounding errors, and no algorithm can be asked to do much better. Whole numbers stay: they
-    have no rounding error, and a target of 1 - 1e-7 is another target."""
+    the problem itself does to rounding errors, and no algorithm can be asked to do much better. Whole numbers stay:
+    they have no rounding error, and a target of 1 - 1e-7 is another target."""
     wide = widen(value)
     for tensor, original in zip(children.tensors_of(wide), children.tensors_of(value), strict=True):
         if original.is_floating_point() and tensor.numel() and not bool((original == original.round()).all()):
@@ -268,8 +268,8 @@ def finite(value: Any) -> bool:
 def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
     """Input sets of another scale, offset and sign, the boldest first. Integer and boolean inputs stay as they are.
 
-    wide: stretched to a peak of 128 about the mean (exp overflows), the same about zero, x 4. shifted: a tenth of the spread, moved by forty of the
-    new standard deviations; a tenth of the scale.
+    wide: stretched to a peak of 128 about the mean (exp overflows), the same about zero, x 4.
+    shifted: a tenth of the spread, moved by forty of the new standard deviations; a tenth of the scale.
     A tensor with many exact zeros keeps them (a mask or a triangular matrix), so it is scaled and never shifted.
     """
     floating = [t for t in children.tensors_of(inputs) if t.is_floating_point() and t.numel()]

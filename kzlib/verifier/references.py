@@ -22,7 +22,7 @@ KEEP_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class InputSet:
-    """One set of hidden inputs and what the reference makes of it. `mutated` holds the inputs after, if it changed them."""
+    """One set of hidden inputs and what the reference makes of it. `mutated`: the inputs after, if changed."""
 
     kind: str
     inputs: list[Any]

@@ -60,7 +60,7 @@ def _attempt(walls: list[str], name: str, step: Callable[[], object]) -> bool:
 
 
 def enter_namespaces(user: bool = True) -> list[str]:
-    """Move the calling process out of the machine's network, IPC and mount tables; its next child starts a pid space."""
+    """Leave the machine's network, IPC and mount tables; the next child of this process starts a pid space."""
     walls: list[str] = []
     uid, gid = os.getuid(), os.getgid()
 
@@ -106,10 +106,9 @@ def child_walls(
 ) -> list[str]:
     """Shut this process in: limits, a private scratch folder as its current one, read-only rest, fewer system calls."""
     walls: list[str] = []
-    if own_mounts:
-        if _attempt(walls, "private scratch", lambda: _mount_scratch(scratch, limits.scratch_bytes)):
-            # A process list of its own pid space: CUDA looks itself up there by the number it knows.
-            _attempt(walls, "own process list", lambda: _call("mount", b"proc", b"/proc", b"proc", 14, None))
+    if own_mounts and _attempt(walls, "private scratch", lambda: _mount_scratch(scratch, limits.scratch_bytes)):
+        # A process list of its own pid space: CUDA looks itself up there by the number it knows.
+        _attempt(walls, "own process list", lambda: _call("mount", b"proc", b"/proc", b"proc", 14, None))
     os.chdir(scratch)
     _set_limits(limits)
     walls.append("limits")
@@ -197,7 +196,10 @@ def _landlock(scratch: str, readable: Iterable[str], devices: Iterable[str]) -> 
     for path in ("/dev/null", "/dev/zero", *devices):
         allow(path, read | (1 << 1) | (1 << 14) | (1 << 15))  # CUDA truncates its threads' comm files
     # Make and remove ordinary files and folders only: no devices, sockets or fifos.
-    allow(scratch, read | dir_read | (1 << 1) | (1 << 4) | (1 << 5) | (1 << 7) | (1 << 8) | (1 << 13) | (1 << 14) | execute)
+    allow(
+        scratch,
+        read | dir_read | (1 << 1) | (1 << 4) | (1 << 5) | (1 << 7) | (1 << 8) | (1 << 13) | (1 << 14) | execute,
+    )
     _call("syscall", LANDLOCK_RESTRICT, ruleset, 0)
     os.close(ruleset)
 

@@ -134,7 +134,7 @@ def _encode_tensor(value: torch.Tensor, blobs: list[bytes | memoryview]) -> dict
         stride = list(_stride(plain))
     plain = _cpu(plain)
     flat = _as_strided(plain, (plain.numel(),), (1,)) if plain.numel() else _reshape(plain, (0,))
-    raw = memoryview(_numpy(_view(flat, torch.uint8))) if plain.numel() else memoryview(b"")
+    raw = memoryview(_numpy(_view(flat, torch.uint8)).data) if plain.numel() else memoryview(b"")
     blobs.append(raw)
     return {"t": "tensor", "dtype": NAMES[value.dtype], "shape": shape, "stride": stride, "n": raw.nbytes}
 
@@ -178,7 +178,7 @@ class _Reader:
             return {self.value(k): self.value(v) for k, v in content}
         if tag == "tensor":
             return self.tensor(node)
-        simple = {
+        simple: dict[str, Any] = {
             "int": int, "float": float, "complex": lambda v: complex(float(v[0]), float(v[1])),
             "dtype": lambda v: DTYPES[v], "device": torch.device, "slice": lambda v: slice(*v),
         }  # fmt: skip
