@@ -40,11 +40,12 @@ def task(forward: str, inputs: str, args: str = "x", init: str = "") -> str:
     steps = forward.strip().split("\n")
     lines = "".join(f"        {line}\n" for line in steps[:-1])
     last = steps[-1] if steps[-1].startswith("return ") else f"return {steps[-1]}"
-    return (
+    source = (
         "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\nclass Model(nn.Module):\n"
         f"{body}    def forward(self, {args}):\n{lines}        {last}\n\n\n"
         f"def get_inputs():\n    return [{inputs}]\n\n\ndef get_init_inputs():\n    return []\n"
     )
+    return source.replace("'", '"')
 
 
 def _indent(text: str) -> str:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables, one row a case
 """Losses: per element, per row, with integer labels; mean, sum and none."""
 
 from __future__ import annotations
@@ -162,7 +163,9 @@ def cases() -> Iterator[Made]:
                 yield Made(name, task(f"{call}{extra}, reduction='none')", inputs, "p, t"), name, "plain", body)
                 continue
             template, ids = (ATOMIC, "R1, R17, R12") if style == "atomic" else (SINGLE, "R1, R12")
-            reduction, scale = ("sum", "") if op in ("kl", "hinge") else ("mean", "/ n")
+            reduction, scale = (
+                ("sum", "") if name in ("loss_kl_single", "loss_hinge_single", "loss_mse_single") else ("mean", "/ n")
+            )
             body = fill(template, TERM=term, SCALE=scale).replace(" \n", "\n").replace(" )\n", ")\n")
             yield Made(name, task(f"{call}{extra}, reduction='{reduction}')", inputs, "p, t"), name, ids, body)
     yield from _label_cases()

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables, one row a case
 """Matrix products: layout x tiling x epilogue x dtype; split-K, batched, matrix-vector, small hand loops."""
 
 from __future__ import annotations

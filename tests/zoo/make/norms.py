@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables, one row a case
 """Softmax and normalisation kernels: whole row, two passes, online, groups and channels, with and without weights."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables, one row a case
 """Reductions: op x dim x way of walking (whole row, loop, columns, two stages, atomics), long rows, and scans."""
 
 from __future__ import annotations

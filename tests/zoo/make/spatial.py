@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables, one row a case
 """Convolution, pooling and resampling on small images."""
 
 from __future__ import annotations

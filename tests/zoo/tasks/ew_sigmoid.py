@@ -9,11 +9,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [
-        torch.randn(
-            1000,
-        )
-    ]
+    return [torch.randn(1000)]
 
 
 def get_init_inputs():

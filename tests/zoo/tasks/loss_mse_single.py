@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 class Model(nn.Module):
     def forward(self, p, t):
-        return F.mse_loss(p, t, reduction="mean")
+        return F.mse_loss(p, t, reduction="sum")
 
 
 def get_inputs():
