@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from kzlib.params import load_profile
-from kzlib.runner import Context, Selection, StageFailedError, plan, processes, run_profile, stamps, status
+from kzlib.runner import Context, Selection, StageFailedError, plan, processes, run_profile, sources, stamps, status
 from kzlib.runner import supervise as supervision
 from kzlib.runner.notebooks import NotebookError
 from kzlib.stages import Stage
@@ -272,6 +273,42 @@ def test_library_edits_reach_only_the_notebooks_that_import_them(
     assert "kzlib/seeds.py" not in first
     assert "kzlib/workspace.py" in first
     assert "kzlib/environment.py" in first  # through workspace
+
+
+def test_which_library_files_count(tmp_path: Path) -> None:
+    """Imports, data that are named, programs started by name; not what merely stands beside them."""
+    package = tmp_path / "lib"
+    files = {
+        "__init__.py": "",
+        "used.py": "from lib.sub import tool\nDATA = 'table.json'\n",
+        "unused.py": "",
+        "table.json": "{}",
+        "other.json": "{}",
+        "sub/__init__.py": "",
+        "sub/tool.py": "COMMAND = ['-m', 'lib.sub.child']\n",
+        "sub/child.py": "",
+        "sub/idle.py": "",
+        "sub/own.txt": "",
+    }
+    for name, text in files.items():
+        (package / name).parent.mkdir(exist_ok=True, parents=True)
+        (package / name).write_text(text)
+    tree = ast.parse("import lib.used")
+    reached = sources.library_digests(tree, package)
+    idle = {"lib/unused.py", "lib/other.json", "lib/sub/idle.py"}
+    assert set(reached) == {f"lib/{name}" for name in files} - idle
+
+    def touch(name: str, text: str) -> dict[str, str]:
+        (package / name).write_text(text)
+        os.utime(package / name, ns=(time.time_ns(), time.time_ns()))
+        now = sources.library_digests(tree, package)
+        return {key: value for key, value in now.items() if reached[key] != value}
+
+    assert touch("used.py", '"""Says more."""\nfrom lib.sub import tool  # why\nDATA = "table.json"\n') == {}
+    assert list(touch("table.json", "[]")) == ["lib/table.json"]
+    (package / "sub/child.py").write_text("x = (")
+    with pytest.raises(ValueError, match=r"child\.py, line 1, is not valid Python"):
+        touch("sub/child.py", "x = (")
 
 
 def test_a_crash_continues_where_it_was_and_a_new_key_does_not(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def _references(path: Path, package: Path) -> Iterator[Path]:
 
 @cache
 def _references_cached(path: Path, package: Path, _mtime: int) -> tuple[Path, ...]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     found = list(_imported(tree, package, path))
     words = _words(tree)
     inside = path.parent != package
@@ -122,6 +122,14 @@ def _words(tree: ast.Module) -> set[str]:
     return found
 
 
+def _tree(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"))
+    except SyntaxError as error:
+        name = f"{NAME}/{path.relative_to(PACKAGE)}" if path.is_relative_to(PACKAGE) else path.name
+        raise ValueError(f"{name}, line {error.lineno}, is not valid Python ({error.msg}): mend it") from None
+
+
 def _has_docstring(node: ast.AST) -> bool:
     body = getattr(node, "body", [])
     return bool(body) and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
@@ -131,8 +139,8 @@ def _has_docstring(node: ast.AST) -> bool:
 def _digest(path: Path, _mtime: int) -> str:
     if path.suffix != ".py":
         return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and _has_docstring(node):
-            node.body[0] = ast.Expr(ast.Constant(None))
+            node.body = node.body[1:] or [ast.Pass()]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
