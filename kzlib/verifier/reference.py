@@ -19,7 +19,7 @@ from kzlib.verifier import children, wire
 from kzlib.verifier.ops import OpLog
 
 # Kinds of input sets. Each probe is tried in turn until the reference stays finite on it; see docs/verifier.md.
-PLAIN, WIDE, SHIFTED = "plain", "wide", "shifted"
+PLAIN, WIDE, SHIFTED, SUNK = "plain", "wide", "shifted", "sunk"
 
 
 class TaskError(Exception):
@@ -122,12 +122,11 @@ class Reference:
         initial = copy.deepcopy(self.model)
         state = {k: v.detach().clone() for k, v in children.all_state(initial).items()}
         exact = self._exact_model(initial) if self.job["float64"] else None
-        kinds = [PLAIN] * self.job["plain"] + ([WIDE, SHIFTED] if self.job["probes"] else [])
+        kinds = [PLAIN] * self.job["plain"] + ([WIDE, SHIFTED, SUNK] if self.job["probes"] else [])
         ops: list[dict[str, Any]] = []
         for index, kind in enumerate(kinds):
-            row = self._probe(index, kind, exact) if kind != PLAIN else self._plain(index, exact, ops)
-            if row is not None:
-                sets.append(row)
+            probe = self._probe(index, kind, exact) if kind != PLAIN else None
+            sets.append(probe or self._plain(index, exact, ops))
         again = None
         if self.job["repeat"]:
             children.seed_everything(self.noise_seed ^ 0x5A5A5A)
@@ -270,6 +269,7 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
 
     wide: stretched to a peak of 128 about the mean (exp overflows), the same about zero, x 4.
     shifted: a tenth of the spread, moved by forty of the new standard deviations; a tenth of the scale.
+    sunk: shifted with the other sign, or a maximum that starts at 0 would pass; left out where the reference forbids it.
     A tensor with many exact zeros keeps them (a mask or a triangular matrix), so it is scaled and never shifted.
     """
     floating = [t for t in children.tensors_of(inputs) if t.is_floating_point() and t.numel()]
@@ -294,7 +294,10 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
         mean, spread = float(x.double().mean()), float(x.double().std())
         return x * 0.1 if abs(mean) > 10 * spread else x * 0.1 + 4 * spread  # far from zero already: scale only
 
-    steps = [centred, peak, scaled(4)] if kind == WIDE else [shifted, scaled(0.1), scaled(0.5)]
+    def sunk(x: torch.Tensor) -> torch.Tensor:
+        return -shifted(x)
+
+    steps = {WIDE: [centred, peak, scaled(4)], SHIFTED: [shifted, scaled(0.1), scaled(0.5)], SUNK: [sunk]}[kind]
     return [[transform(v, step) for v in inputs] for step in steps]
 
 
