@@ -1,5 +1,5 @@
 # task: ew_relu
-# expect: runtime_fail
+# expect: runtime_fail|cheat
 # id: D14
 # source: KernelBench#76
 # needs: cpu

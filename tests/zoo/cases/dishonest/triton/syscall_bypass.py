@@ -1,5 +1,5 @@
 # task: ew_relu
-# expect: wrong|library_only|runtime_fail|compile_fail
+# expect: wrong|library_only|runtime_fail|compile_fail|cheat
 # id: D16
 # source: pygpubench exploits
 # needs: cpu
