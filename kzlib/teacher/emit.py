@@ -23,6 +23,9 @@ from kzlib.teacher.expr import (
 )
 from kzlib.teacher.scalars import CALLS, INFIX, LOOSE
 
+# operator names that mean something else to Python, Triton or C++
+TAKEN = {"float", "int", "bool", "max", "min", "abs", "sum", "all", "any", "round", "pow", "range", "where", "and", "or", "not", "div",
+         "exp", "log", "sqrt", "sin", "cos", "floor", "ceil", "tl", "triton"}  # fmt: skip
 POOL = ("v", "u", "p", "q", "e")
 
 
@@ -102,8 +105,8 @@ def _joins(ld: Expr, a: Expr, b: Expr) -> bool:
     if len(has_a) != 1 or len(has_b) != 1:
         return False
     j, size = has_a[0], value_of(b.attr[1])
-    between = index[j + 1 : has_b[0]]
-    if has_b[0] < j or any(not is_const(e, 0) for e in between):
+    between = range(j + 1, has_b[0])
+    if has_b[0] < j or any(value_of(ld.attr.shape[t]) != 1 for t in between):
         return False
     return value_of(ld.attr.shape[has_b[0]]) == size
 
@@ -133,7 +136,7 @@ class Emitter:
     # -------------------------------------------------------------- names and arguments
 
     def fresh(self, base: str) -> str:
-        base = base or "t"
+        base = "value" if base in TAKEN else base or "t"
         name, k = base, 2
         while name in self.names:
             name, k = f"{base}{k}", k + 1

@@ -34,9 +34,10 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
     from kzlib.naming import named_alike
     from kzlib.teacher import grammar
     from kzlib.teacher.compiler import compile_graph
-    from kzlib.teacher.graph import Unsupported, trace
+    from kzlib.teacher.graph import Unsupported, execute, trace_namespace
     from kzlib.teacher.schedule import draw
     from kzlib.teacher.surface import varied_source
+    from kzlib.teacher.worth import worth
 
     rng = random.Random(f"{seed}/{index}/{backend}")  # noqa: S311
     for _ in range(30):
@@ -49,7 +50,10 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
         source = named_alike(grammar.module_source(draft)) if styles == "plain" else varied_source(draft, rng)
         schedule = draw(rng, styles)
         try:
-            graph = trace(source)
+            space = execute(source)
+            if not worth(space):
+                continue
+            graph = trace_namespace(space)
         except (RuntimeError, ValueError, TypeError, IndexError):
             continue  # the grammar wrote a module that Torch refuses
         try:
