@@ -41,7 +41,7 @@ def references(
     """(kind, canonical name, node) for each mention below `tree`. `local`: names the file itself defines.
 
     What only a type test names (`isinstance(m, nn.Linear)`) is not a use. `strict=False` is for open code, where
-    `x.T` and `x.sort()` more often belong to arrays and lists; in a task every value is a tensor.
+    `a.b.T`, `x.sort()` and `self.net.norm(x)` more often belong to arrays, lists and layers; in a task, to tensors.
     """
     skip: set[ast.AST] = set()
     for node in ast.walk(tree):
@@ -59,12 +59,16 @@ def references(
                 skip.update(_chain(node))
                 if dotted.startswith("torch."):
                     yield (*canonical(dotted), node)
-            elif strict and node.attr in _PROPERTIES and not _foreign(node.value, imports):
+            elif (
+                node.attr in _PROPERTIES
+                and (strict or isinstance(node.value, ast.Name))
+                and not _foreign(node.value, imports)
+            ):
                 yield (*canonical(f"torch.Tensor.{node.attr}"), node)
         elif isinstance(node, ast.Name) and node.id not in local:
             yield from _bare_name(node, imports)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if strict or node.func.attr != "sort" or node.args or node.keywords:
+            if strict or not _open_code_layer(node):
                 yield from _method_call(node, node.func, imports)
         else:
             yield from _operator(node)
@@ -103,6 +107,16 @@ def _method_call(call: ast.Call, func: ast.Attribute, imports: Imports) -> Itera
     if plain in _PROPERTIES or _text_method(plain, call):
         return
     yield (*canonical(f"torch.Tensor.{method}"), func)
+
+
+def _open_code_layer(call: ast.Call) -> bool:
+    """In open code: `items.sort()` sorts a list, `self.net.norm(x)` calls a layer named norm."""
+    func = call.func
+    if not isinstance(func, ast.Attribute):
+        return False
+    if func.attr == "sort":
+        return not (call.args or call.keywords)
+    return func.attr == "norm" and isinstance(func.value, ast.Attribute) and bool(call.args)
 
 
 def _text_method(method: str, call: ast.Call) -> bool:
