@@ -49,7 +49,9 @@ def main() -> int:
     honest = [verdict for case, verdict in rows if case.honest]
     print(f"{len(rows)} cases in {seconds:.1f} s ({began - start:.1f} s to start), {len(rows) / seconds:.2f} a second")
     print("outcomes:", dict(collections.Counter(str(v.outcome) for _, v in rows)))
-    print(f"dishonest passed: {len(passed)} {passed[:10]}; honest passed: {sum(v.passed for v in honest)} of {len(honest)}")
+    print(
+        f"dishonest passed: {len(passed)} {passed[:10]}; honest passed: {sum(v.passed for v in honest)} of {len(honest)}"
+    )
     stages: dict[str, list[float]] = collections.defaultdict(list)
     for _, verdict in rows:
         for name, value in verdict.seconds.items():
@@ -72,7 +74,9 @@ def _walls(verifier: object) -> list[str]:
 def _write(path: Path, rows: list) -> None:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["case", "expected", "outcome", "stage", "where", "speedup", "launch_bound", "spread", "seconds", "message"])
+        writer.writerow(
+            ["case", "expected", "outcome", "stage", "where", "speedup", "launch_bound", "spread", "seconds", "message"]
+        )
         for case, v in sorted(rows, key=lambda row: row[0].name):
             t = v.timing
             writer.writerow([

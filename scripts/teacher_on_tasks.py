@@ -82,7 +82,10 @@ def table(rows: list[Row], title: str, where: str) -> str:
     lines = [f"# {title}", "", f"Kernels emitted: {emitted} of {len(rows)}. Where: {where}. Verdicts: "
              + ", ".join(f"{k} {v}" for k, v in outcomes.most_common()) + ".", "", "| task | emitted | verdict | why not |",
              "| --- | --- | --- | --- |"]  # fmt: skip
-    lines += [f"| {r.name} | {'yes' if r.emitted else 'no'} | {r.outcome} | {(r.reason or r.message).replace('|', '/')} |" for r in rows]
+    lines += [
+        f"| {r.name} | {'yes' if r.emitted else 'no'} | {r.outcome} | {(r.reason or r.message).replace('|', '/')} |"
+        for r in rows
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -105,7 +108,9 @@ def main() -> int:
     if device != "cpu" or options.backend == "triton":
         judge(todo, device, options.workers, options.keep)
     label = ":".join(p for p in options.tasks.split(":") if "/" not in p)
-    text = table(rows, f"The teacher on {label}, {options.backend}", "interpreter, shrunk tasks" if device == "cpu" else device)
+    text = table(
+        rows, f"The teacher on {label}, {options.backend}", "interpreter, shrunk tasks" if device == "cpu" else device
+    )
     if options.out:
         options.out.write_text(text)
     print(text)

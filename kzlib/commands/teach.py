@@ -20,12 +20,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--n", type=int, required=True, help="how many samples the folder shall hold")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same samples")
     parser.add_argument("--backend", default="triton", choices=("triton", "cuda"))
-    parser.add_argument("--family", action="append", help="only this family (may be repeated); an unknown name lists them")
-    parser.add_argument("--styles", default="plain", choices=("plain", "varied"), help="short and regular, or as people write")
+    parser.add_argument(
+        "--family", action="append", help="only this family (may be repeated); an unknown name lists them"
+    )
+    parser.add_argument(
+        "--styles", default="plain", choices=("plain", "varied"), help="short and regular, or as people write"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder; a second call goes on where the first stopped")
     parser.add_argument("--workers", type=int, help="processes (default: the cores there are, at most 8)")
-    parser.add_argument("--verify", action="store_true", help="keep only what passes the strict verifier on this machine")
-    parser.add_argument("--no-files", action="store_true", help="no file a module and a kernel, only tasks.jsonl and parquet")
+    parser.add_argument(
+        "--verify", action="store_true", help="keep only what passes the strict verifier on this machine"
+    )
+    parser.add_argument(
+        "--no-files", action="store_true", help="no file a module and a kernel, only tasks.jsonl and parquet"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
     from kzlib.teacher.sample import checked_families
     from kzlib.teacher.writer import Corpus, fill
 
-    corpus = Corpus(args.out, args.seed, args.backend, checked_families(args.family), args.styles, files=not args.no_files)
+    corpus = Corpus(
+        args.out, args.seed, args.backend, checked_families(args.family), args.styles, files=not args.no_files
+    )
     check = judge(args.workers) if args.verify else None
     with Progress("samples", args.n) as bar:
         for k, _ in enumerate(fill(corpus, args.n, args.workers, check), 1):

@@ -8,5 +8,6 @@ same path on anybody's task. Source: DESIGN section 7, issue 6.
 from kzlib.teacher.compiler import solve
 from kzlib.teacher.graph import Unsupported
 from kzlib.teacher.sample import Sample, generate
+from kzlib.teacher.support import supported_apis
 
-__all__ = ["Sample", "Unsupported", "generate", "solve"]
+__all__ = ["Sample", "Unsupported", "generate", "solve", "supported_apis"]

@@ -26,7 +26,9 @@ TILE = 16
 
 def block_helper(kind: str) -> str:
     """A reduction over the block whose result every thread gets: shuffles within a warp, then shared memory."""
-    fold = {"add": "v += {0};", "mul": "v *= {0};", "max": "v = v > {0} ? v : {0};", "min": "v = v < {0} ? v : {0};"}[kind]
+    fold = {"add": "v += {0};", "mul": "v *= {0};", "max": "v = v > {0} ? v : {0};", "min": "v = v < {0} ? v : {0};"}[
+        kind
+    ]
     return (
         f"template <typename T>\n__device__ T {BLOCK_NAMES[kind]}(T v) {{\n"
         "    __shared__ T parts[32];\n"
@@ -311,7 +313,9 @@ class CudaPrinter(Emitter):
         batch = [v for v in k.space.batch if not is_unit(v)]
         for flat, name, members in ((m, "m", k.space.m), (n, "n", k.space.n), (z, "z", tuple(batch))):
             self.bind(flat, name, {name} if name != "z" else set())
-            self.bind_flat(flat, [v for v in members if not is_unit(v)], [body, stored], {name} if name != "z" else set())
+            self.bind_flat(
+                flat, [v for v in members if not is_unit(v)], [body, stored], {name} if name != "z" else set()
+            )
         self.masks = {"m": f"m < {sizes['m']}", "n": f"n < {sizes['n']}"}
         self.line(f"__shared__ float a_tile[{TILE}][{TILE}], b_tile[{TILE}][{TILE}];")
         self.line(f"{index} m = {self.wide_cast('blockIdx.x')} * {TILE} + threadIdx.y;")
@@ -335,7 +339,9 @@ class CudaPrinter(Emitter):
         self.line(f"if (m >= {sizes['m']} || n >= {sizes['n']}) return;")
         self.scopes[-1].memo[dot] = "acc"
         self.store_line(body)
-        grid = f"dim3(({sizes['m']} + {TILE - 1}) / {TILE}, ({sizes['n']} + {TILE - 1}) / {TILE}" + (", batches)" if batch else ")")
+        grid = f"dim3(({sizes['m']} + {TILE - 1}) / {TILE}, ({sizes['n']} + {TILE - 1}) / {TILE}" + (
+            ", batches)" if batch else ")"
+        )
         return self.finish(grid, f"dim3({TILE}, {TILE})", ("tiling",))
 
     def tile_load(self, operand: Expr, reduced: list[Expr], name: str, lane: str, tile: str, bound: str) -> None:
@@ -358,9 +364,17 @@ class CudaPrinter(Emitter):
         k = self.kernel
         order = {"pointer": 0, "size": 1, "scalar": 2}
         args = sorted(self.arguments.values(), key=lambda a: (order[a.kind], a.buffer is k.out))
-        text = f"__global__ void {k.name}({', '.join(self.parameter(a) for a in args)}) {{\n" + "\n".join(self.lines) + "\n}\n"
+        text = (
+            f"__global__ void {k.name}({', '.join(self.parameter(a) for a in args)}) {{\n"
+            + "\n".join(self.lines)
+            + "\n}\n"
+        )
         extra = [name for name in ("rows", "batches") if name in grid and ("length", name) not in self.arguments]
-        setup = [line for line in self.setup if not line.startswith(("rows", "batches")) or line.split(" =")[0] in grid + text]
+        setup = [
+            line
+            for line in self.setup
+            if not line.startswith(("rows", "batches")) or line.split(" =")[0] in grid + text
+        ]
         launcher = Launcher(f"{k.name.removesuffix('_kernel')}_cuda", k.name, args, tuple(extra), grid, block)
         launch = f"ops.{launcher.name}({', '.join([a.host for a in args] + extra)})"
         return Printed(k.name, text, launch, tuple(self.helpers), principles, tuple(setup), launcher)
@@ -384,7 +398,9 @@ class Launcher:
         return f"void {self.name}({', '.join(parts)})"
 
     def definition(self) -> str:
-        values = [f"{_tensor_name(a)}.data_ptr<{TYPES[a.dtype]}>()" if a.kind == "pointer" else a.name for a in self.args]
+        values = [
+            f"{_tensor_name(a)}.data_ptr<{TYPES[a.dtype]}>()" if a.kind == "pointer" else a.name for a in self.args
+        ]
         return f"{self.declaration()} {{\n    {self.kernel}<<<{self.grid}, {self.block}>>>({', '.join(values)});\n}}\n"
 
 

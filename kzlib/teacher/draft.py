@@ -5,7 +5,12 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-RANGES = {"unit": {"unit", "pos", "nonneg", "any"}, "pos": {"pos", "nonneg", "any"}, "nonneg": {"nonneg", "any"}, "any": {"any"}}
+RANGES = {
+    "unit": {"unit", "pos", "nonneg", "any"},
+    "pos": {"pos", "nonneg", "any"},
+    "nonneg": {"nonneg", "any"},
+    "any": {"any"},
+}
 SIZE_NAMES = {
     1: ("length",),
     2: ("batch", "features"),

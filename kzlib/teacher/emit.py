@@ -435,8 +435,12 @@ def _named_operands(e: Expr) -> list[Expr]:
 def wrapped(body: Expr, reduction: Expr) -> bool:
     """True if a labelled operator on the reduction will print it inside its own line."""
     parents = list({p for p in walk(body) if any(a == reduction for a in p.args)})
-    return len(parents) == 1 and bool(parents[0].label) and parents[0].op != "where" and len(parents[0].args) <= 2 and not any(
-        a.op not in ("reduce", "const", "float", "dim", "int") for a in parents[0].args
+    return (
+        len(parents) == 1
+        and bool(parents[0].label)
+        and parents[0].op != "where"
+        and len(parents[0].args) <= 2
+        and not any(a.op not in ("reduce", "const", "float", "dim", "int") for a in parents[0].args)
     )
 
 

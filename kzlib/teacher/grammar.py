@@ -103,7 +103,13 @@ def write_pointwise(d: Draft, api: str) -> bool:
         if d.grown:
             return False
         d.grown = True
-    table: dict[str, object] = {"x": d.value, "c": d.constant(), "s": d.pick(0.01, 0.1, 0.2), "lo": d.pick(-1.0, -0.5, 0.0), "hi": d.pick(1.0, 2.0, 0.8)}
+    table: dict[str, object] = {
+        "x": d.value,
+        "c": d.constant(),
+        "s": d.pick(0.01, 0.1, 0.2),
+        "lo": d.pick(-1.0, -0.5, 0.0),
+        "hi": d.pick(1.0, 2.0, 0.8),
+    }
     if module:
         attr = "act" if api in ACTIVATION else "op"
         table["m"] = d.module(attr, module.format(**table))
@@ -159,7 +165,12 @@ def draft_for(apis: Sequence[str], rng: random.Random, style: str = "plain", tri
             if d.done or not _write(d, api):
                 good = False
                 break
-            if not d.done and k == len(order) - 1 and rng.random() < 0.3 or (k < len(order) - 1 and rng.random() < 0.12):
+            if (
+                not d.done
+                and k == len(order) - 1
+                and rng.random() < 0.3
+                or (k < len(order) - 1 and rng.random() < 0.12)
+            ):
                 if not d.done and d.shape:
                     write_operator(d)
         if good and d.lines and all(0 < s for s in d.shape) and _size(d.shape) <= 40000:
@@ -193,7 +204,11 @@ def _rank(order: Sequence[str], rng: random.Random) -> int:
     for api in order:
         digits = [c for c in api[-3:] if c.isdigit()]
         family = WRITERS.get(api, (None, ""))[1]
-        if digits and family in ("conv", "conv_transpose", "pooling", "pad", "norm") and "1d" not in api[-2:].replace("1d", "1d" if family != "norm" else ""):
+        if (
+            digits
+            and family in ("conv", "conv_transpose", "pooling", "pad", "norm")
+            and "1d" not in api[-2:].replace("1d", "1d" if family != "norm" else "")
+        ):
             return int(digits[-1]) + 2
         if digits and family in ("conv", "conv_transpose", "pooling", "pad"):
             return int(digits[-1]) + 2

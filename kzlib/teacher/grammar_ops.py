@@ -41,7 +41,11 @@ def linear(d: Draft, api: str) -> bool:
 
 def _last(d: Draft) -> str:
     names = {2: "features", 3: "features", 4: "width", 5: "width"}
-    return "out_features" if "out_features" in d.constants and d.constants["out_features"] == d.shape[-1] else names.get(d.rank, "size")
+    return (
+        "out_features"
+        if "out_features" in d.constants and d.constants["out_features"] == d.shape[-1]
+        else names.get(d.rank, "size")
+    )
 
 
 def matmul(d: Draft, api: str) -> bool:
@@ -149,21 +153,39 @@ def conv(d: Draft, api: str) -> bool:
         padding = 0
     sizes = []
     for s in d.shape[2:]:
-        size = (s - 1) * stride - 2 * padding + dilation * (k - 1) + extra + 1 if transposed else (s + 2 * padding - dilation * (k - 1) - 1) // stride + 1
+        size = (
+            (s - 1) * stride - 2 * padding + dilation * (k - 1) + extra + 1
+            if transposed
+            else (s + 2 * padding - dilation * (k - 1) - 1) // stride + 1
+        )
         sizes.append(size)
     if min(sizes) < 1 or max(sizes) > 40:
         return False
-    options = [f"{name}={v}" for name, v, default in (("stride", stride, 1), ("padding", padding, 0), ("output_padding", extra, 0), ("dilation", dilation, 1)) if v != default]
+    options = [
+        f"{name}={v}"
+        for name, v, default in (
+            ("stride", stride, 1),
+            ("padding", padding, 0),
+            ("output_padding", extra, 0),
+            ("dilation", dilation, 1),
+        )
+        if v != default
+    ]
     if ".functional." in api:
         a = d.argument(_channels(d), d.shape[1])
         o = d.argument("out_channels", out)
         ks = ", ".join([str(k)] * n)
-        first, second = (a, f"{o} // {groups}" if groups > 1 else o) if transposed else (o, f"{a} // {groups}" if groups > 1 else a)
+        first, second = (
+            (a, f"{o} // {groups}" if groups > 1 else o) if transposed else (o, f"{a} // {groups}" if groups > 1 else a)
+        )
         w = d.module("weight", f"nn.Parameter(torch.randn({first}, {second}, {ks}))")
         options += [f"groups={groups}"] if groups > 1 else []
         d.step(f"F.{short(api)}({', '.join([d.value, f'self.{w}', *options])})")
     else:
-        a, o = d.argument(_channels(d), d.shape[1]), d.argument("out_channels" if out != d.shape[1] or groups == 1 else _channels(d), out)
+        a, o = (
+            d.argument(_channels(d), d.shape[1]),
+            d.argument("out_channels" if out != d.shape[1] or groups == 1 else _channels(d), out),
+        )
         options += [f"groups={a if groups == d.shape[1] and groups > 2 else groups}"] if groups > 1 else []
         options += ["bias=False"] if d.rng.random() < 0.15 else []
         text = ", ".join([a, o, str(k), *options])
@@ -408,7 +430,11 @@ def loss(d: Draft, api: str) -> bool:
     options = ""
     if key in ("mse", "l1", "smoothl1", "huber"):
         y = [d.input(shape)]
-        options = f", {'delta' if key == 'huber' else 'beta'}={d.constant()}" if key in ("smoothl1", "huber") and d.rng.random() < 0.4 else ""
+        options = (
+            f", {'delta' if key == 'huber' else 'beta'}={d.constant()}"
+            if key in ("smoothl1", "huber") and d.rng.random() < 0.4
+            else ""
+        )
     elif key in ("crossentropy", "nll", "multimargin"):
         if d.rank != 2 or key == "multimargin":
             return False
@@ -528,7 +554,11 @@ def layout(d: Draft, api: str) -> bool:
         s[0 if name == "vstack" else 1] *= 2
     elif name in ("repeat", "tile"):
         times = [1] * (r - 1) + [2]
-        d.step(f"{x}.repeat({', '.join(map(str, times))})" if name == "repeat" else f"torch.tile({x}, ({', '.join(map(str, times))}))")
+        d.step(
+            f"{x}.repeat({', '.join(map(str, times))})"
+            if name == "repeat"
+            else f"torch.tile({x}, ({', '.join(map(str, times))}))"
+        )
         s[-1] *= 2
     elif name == "repeat_interleave":
         d.step(f"torch.repeat_interleave({x}, 2, dim=1)")
@@ -557,7 +587,11 @@ def layout(d: Draft, api: str) -> bool:
         s.append(s[-1])
     elif name in ("expand", "broadcast_to"):
         k = d.pick(2, 3)
-        d.step(f"{x}.expand({k}, {', '.join(['-1'] * r)})" if name == "expand" else f"torch.broadcast_to({x}, ({k}, *{x}.shape))")
+        d.step(
+            f"{x}.expand({k}, {', '.join(['-1'] * r)})"
+            if name == "expand"
+            else f"torch.broadcast_to({x}, ({k}, *{x}.shape))"
+        )
         s.insert(0, k)
     elif name == "rot90":
         d.step(f"torch.rot90({x}, 1, (0, 1))")
@@ -624,7 +658,10 @@ def glu(d: Draft, api: str) -> bool:
 def prelu(d: Draft, api: str) -> bool:
     if d.rank < 2:
         return False
-    a = d.argument(_channels(d) if d.rank > 3 else {2: _last(d), 3: "length"}[d.rank] if d.rank in (2, 3) else "channels", d.shape[1])
+    a = d.argument(
+        _channels(d) if d.rank > 3 else {2: _last(d), 3: "length"}[d.rank] if d.rank in (2, 3) else "channels",
+        d.shape[1],
+    )
     if api == "torch.nn.PReLU":
         d.step(f"self.{d.module('act', f'nn.PReLU({a})')}({d.value})")
     else:

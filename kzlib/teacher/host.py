@@ -21,5 +21,7 @@ def size_text(e: Expr, need: int = 0) -> str:
     if e.op in ("max", "min"):
         return f"{e.op}({size_text(e.args[0])}, {size_text(e.args[1])})"
     sign, _, level = INFIX[e.op]
-    text = f"{size_text(e.args[0], level)} {sign} {size_text(e.args[1], level + (e.op not in ('add', 'mul')))}"
+    right = e.args[1]
+    loose = e.op == right.op and e.op in ("add", "mul")  # only these may drop the brackets on their right
+    text = f"{size_text(e.args[0], level)} {sign} {size_text(right, level if loose else level + 1)}"
     return f"({text})" if level < need else text

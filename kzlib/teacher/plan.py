@@ -169,7 +169,11 @@ class Plan:
         same = (b.text for b in self.buffers if b.shape == lazy.shape and b.dtype == dtype and b.text.isidentifier())
         like = next((text for text in same if self.true_shapes.get(text) == lazy.shape), "")
         shape = tuple(
-            s if s.op in ("const", "dim") else const(1) if value_of(s) == 1 else dim(f"{host}.shape[{i}]", value_of(s), _size_hint(i, lazy))
+            s
+            if s.op in ("const", "dim")
+            else const(1)
+            if value_of(s) == 1
+            else dim(f"{host}.shape[{i}]", value_of(s), _size_hint(i, lazy))
             for i, s in enumerate(lazy.shape)
         )
         space = lazy.space
@@ -310,7 +314,11 @@ def flattened(kind: str, body: Expr, space: Space) -> tuple[str, Expr, Space]:
         kind = "map"
     if kind == "dot" and all(value_of(v.attr[1]) == 1 for e in walk(body) if e.op == "dot" for v in e.attr[1:]):
         body = rewrite(body, lambda e: e.args[0] * e.args[1] if e.op == "dot" else None)
-        return "map", body, Space(space.outer, coords=space.coords, store_shape=space.store_shape, store_index=space.store_index)
+        return (
+            "map",
+            body,
+            Space(space.outer, coords=space.coords, store_shape=space.store_shape, store_index=space.store_index),
+        )
     if kind in ("row", "reduce") and not any(e.op == "reduce" for e in walk(body)):
         kind = "map"
     if kind == "map" and space.row:

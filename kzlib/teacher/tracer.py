@@ -37,7 +37,9 @@ def trace_foreign(source: str, seconds: float = SECONDS) -> Graph:
         except (wire.Closed, wire.WireError, ValueError, TypeError) as error:
             raise Unsupported("the tracing process ended") from error
     if not isinstance(row, dict) or "error" in row:
-        raise Unsupported(str(row.get("error", "no graph came back")) if isinstance(row, dict) else "no graph came back")
+        raise Unsupported(
+            str(row.get("error", "no graph came back")) if isinstance(row, dict) else "no graph came back"
+        )
     try:
         return graph_from_json(row)
     except (KeyError, ValueError, TypeError, AttributeError) as error:

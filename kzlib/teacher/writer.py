@@ -41,7 +41,9 @@ class Corpus:
         wanted = {"seed": self.seed, "backend": self.backend, "families": self.families, "styles": self.styles}
         note = self.folder / "stream.json"
         if note.exists() and json.loads(note.read_text()) != json.loads(json.dumps(wanted)):
-            raise ValueError(f"{self.folder} holds another stream of samples ({note.read_text().strip()}): give another --out")
+            raise ValueError(
+                f"{self.folder} holds another stream of samples ({note.read_text().strip()}): give another --out"
+            )
         note.write_text(json.dumps(wanted) + "\n")
         found = {path: _column(path, "task_id") for path in self.shards()}
         if sum(map(len, found.values())) < n:
@@ -94,7 +96,13 @@ def row(s: Sample) -> dict[str, Any]:
 def unrow(r: dict[str, Any]) -> Sample:
     """The inverse of `row`."""
     task = Task(r["task"], tuple(r["apis"]), origin=r["origin"])
-    return Sample(task, Candidate(task.id, r["backend"], r["kernel"]), r["family"], json.loads(r["schedule"]), tuple(r["principles"]))
+    return Sample(
+        task,
+        Candidate(task.id, r["backend"], r["kernel"]),
+        r["family"],
+        json.loads(r["schedule"]),
+        tuple(r["principles"]),
+    )
 
 
 def read(folder: str | Path) -> Iterator[Sample]:
@@ -159,7 +167,9 @@ def _checked(corpus: Corpus, samples: Sequence[Sample], check: Check) -> list[Sa
                 corpus.passed[s.family] += 1
                 kept.append(s)
             else:
-                failed.write(json.dumps({**row(s), "outcome": verdict.outcome.value, "message": verdict.message}) + "\n")
+                failed.write(
+                    json.dumps({**row(s), "outcome": verdict.outcome.value, "message": verdict.message}) + "\n"
+                )
     order = {s.task.id: k for k, s in enumerate(samples)}
     return sorted(kept, key=lambda s: order[s.task.id])
 
