@@ -1,4 +1,5 @@
-"""On a GPU machine: does what the teacher writes pass there? Generates, verifies on the device, prints shares by family.
+"""On a GPU machine: does what the teacher writes pass there? Generates, verifies on the device, prints shares by
+family.
 
 python scripts/gpu_teacher.py --n 1000 --styles plain varied --out teacher_gpu.json
 """
@@ -60,16 +61,24 @@ def judge(samples: list[Sample], device: str, workers: int | None, keep: Path | 
     low, high = wilson(total["pass"], judged)
     speedups.sort()
     return {
-        "device": device, "outcomes": dict(total), "judged": judged, "share": total["pass"] / max(1, judged), "interval": [low, high],
-        "families": {f: dict(c) for f, c in sorted(families.items())}, "failures": failures, "seconds": round(seconds, 1),
+        "device": device,
+        "outcomes": dict(total),
+        "judged": judged,
+        "share": total["pass"] / max(1, judged),
+        "interval": [low, high],
+        "families": {f: dict(c) for f, c in sorted(families.items())},
+        "failures": failures,
+        "seconds": round(seconds, 1),
         "median_speedup": speedups[len(speedups) // 2] if speedups else None,
-    }  # fmt: skip
+    }
 
 
 def show(title: str, report: dict[str, Any]) -> None:
     low, high = report["interval"]
-    print(f"\n{title}: {report['outcomes'].get('pass', 0)} of {report['judged']} judged pass "
-          f"({report['share']:.1%}, 95 % interval {low:.1%} to {high:.1%}); {report['seconds']} s; all outcomes {report['outcomes']}")  # fmt: skip
+    print(
+        f"\n{title}: {report['outcomes'].get('pass', 0)} of {report['judged']} judged pass "
+        f"({report['share']:.1%}, 95 % interval {low:.1%} to {high:.1%}); {report['seconds']} s; all outcomes {report['outcomes']}"
+    )
     for family, outcomes in report["families"].items():
         print(f"  {family:16} {outcomes}")
     for failure in report["failures"][:20]:

@@ -2,7 +2,8 @@
 
     python scripts/teacher_on_tasks.py kernelbench:PATH:level1 --backend triton --out table.md
 
-Without a GPU the tasks are shrunk and Triton runs in the interpreter; CUDA is then only printed. The tasks' text is read
+Without a GPU the tasks are shrunk and Triton runs in the interpreter; CUDA is then only printed. The tasks' text is
+read
 from the path that is given and never stored; the table holds names and reasons.
 """
 
@@ -79,9 +80,16 @@ def first_line(verdict: Verdict) -> str:
 def table(rows: list[Row], title: str, where: str) -> str:
     emitted = sum(r.emitted for r in rows)
     outcomes = Counter(r.outcome for r in rows if r.outcome)
-    lines = [f"# {title}", "", f"Kernels emitted: {emitted} of {len(rows)}. Where: {where}. Verdicts: "
-             + ", ".join(f"{k} {v}" for k, v in outcomes.most_common()) + ".", "", "| task | emitted | verdict | why not |",
-             "| --- | --- | --- | --- |"]  # fmt: skip
+    lines = [
+        f"# {title}",
+        "",
+        f"Kernels emitted: {emitted} of {len(rows)}. Where: {where}. Verdicts: "
+        + ", ".join(f"{k} {v}" for k, v in outcomes.most_common())
+        + ".",
+        "",
+        "| task | emitted | verdict | why not |",
+        "| --- | --- | --- | --- |",
+    ]
     lines += [
         f"| {r.name} | {'yes' if r.emitted else 'no'} | {r.outcome} | {(r.reason or r.message).replace('|', '/')} |"
         for r in rows

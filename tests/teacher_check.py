@@ -47,6 +47,7 @@ def difference(task: str, kernel: str, folder: Path, name: str) -> str:
         assert len(want) == len(got), f"{len(got)} outputs for {len(want)}"
         for a, b in zip(got, want, strict=True):
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(dict(ours.state_dict()), dict(right.state_dict()), rtol=1e-4, atol=1e-5)
     except Exception as error:  # the answer of this script is what went wrong
         return f"{type(error).__name__}: {str(error)[:400]}"
     return ""

@@ -117,35 +117,62 @@ def test_candidates_hold_their_own_kernel_and_no_compute_from_torch() -> None:
 FOREIGN = {
     "control flow and helper methods": module(
         "for _ in range(2):\n    x = self.fc(x)\nif x.shape[0] > 1:\n    x = torch.relu(x)\nreturn x",
-        "torch.randn(5, 13)", "self.fc = nn.Linear(13, 13)"),
+        "torch.randn(5, 13)",
+        "self.fc = nn.Linear(13, 13)",
+    ),
     "sequential and dropout in eval": module(
-        "return self.net(x)", "torch.randn(3, 10)",
-        "self.net = nn.Sequential(nn.Linear(10, 17), nn.GELU(), nn.Dropout(0.5), nn.Linear(17, 4)).eval()"),
+        "return self.net(x)",
+        "torch.randn(3, 10)",
+        "self.net = nn.Sequential(nn.Linear(10, 17), nn.GELU(), nn.Dropout(0.5), nn.Linear(17, 4)).eval()",
+    ),
     "in place": module("x = x * 2.0\nx += 1.0\nx.relu_()\nx.mul_(0.5)\nreturn x", "torch.randn(6, 11)"),
     "one value used by two operators": module(
-        "y = self.conv(x)\nreturn torch.sigmoid(y) * y + y.mean(dim=(2, 3), keepdim=True)", "torch.randn(2, 3, 7, 9)",
-        "self.conv = nn.Conv2d(3, 5, 3, padding=1)"),
+        "y = self.conv(x)\nreturn torch.sigmoid(y) * y + y.mean(dim=(2, 3), keepdim=True)",
+        "torch.randn(2, 3, 7, 9)",
+        "self.conv = nn.Conv2d(3, 5, 3, padding=1)",
+    ),
     "several outputs": module("v, i = torch.max(x, dim=1)\nreturn v * 2.0, i", "torch.randn(4, 9)"),
     "views in between": module(
         "b, t, c = x.shape\nq = self.q(x).view(b, t, 2, c // 2).transpose(1, 2)\ns = torch.softmax(q @ q.transpose(-2, -1), dim=-1)\n"
-        "return (s @ q).transpose(1, 2).reshape(b, t, c)", "torch.randn(2, 7, 8)", "self.q = nn.Linear(8, 8)"),
-    "batch norm in training": module("return torch.tanh(self.bn(x))", "torch.randn(4, 3, 5, 7)", "self.bn = nn.BatchNorm2d(3)"),
+        "return (s @ q).transpose(1, 2).reshape(b, t, c)",
+        "torch.randn(2, 7, 8)",
+        "self.q = nn.Linear(8, 8)",
+    ),
+    "batch norm in training": module(
+        "return torch.tanh(self.bn(x))", "torch.randn(4, 3, 5, 7)", "self.bn = nn.BatchNorm2d(3)"
+    ),
     "a held float and a parameter": module(
-        "return torch.clamp(x * self.scale + self.shift, -self.limit, self.limit)", "torch.randn(3, 5, 7)",
-        "self.scale = 0.37\nself.limit = 1.5\nself.shift = nn.Parameter(torch.randn(5, 1))"),
+        "return torch.clamp(x * self.scale + self.shift, -self.limit, self.limit)",
+        "torch.randn(3, 5, 7)",
+        "self.scale = 0.37\nself.limit = 1.5\nself.shift = nn.Parameter(torch.randn(5, 1))",
+    ),
     "grouped transposed convolution": module(
-        "return self.up(x)", "torch.randn(2, 4, 5, 6)", "self.up = nn.ConvTranspose2d(4, 18, 3, stride=2, padding=1, output_padding=1, groups=2, dilation=2)"),
-    "depthwise": module("return F.silu(self.conv(x))", "torch.randn(2, 6, 9, 8)", "self.conv = nn.Conv2d(6, 6, 5, padding=2, groups=6)"),
-    "loss over everything": module("return F.kl_div(F.log_softmax(x, dim=1), F.softmax(y, dim=1), reduction='batchmean')",
-                                   "torch.randn(5, 9), torch.randn(5, 9)", names="x, y"),
+        "return self.up(x)",
+        "torch.randn(2, 4, 5, 6)",
+        "self.up = nn.ConvTranspose2d(4, 18, 3, stride=2, padding=1, output_padding=1, groups=2, dilation=2)",
+    ),
+    "depthwise": module(
+        "return F.silu(self.conv(x))", "torch.randn(2, 6, 9, 8)", "self.conv = nn.Conv2d(6, 6, 5, padding=2, groups=6)"
+    ),
+    "loss over everything": module(
+        "return F.kl_div(F.log_softmax(x, dim=1), F.softmax(y, dim=1), reduction='batchmean')",
+        "torch.randn(5, 9), torch.randn(5, 9)",
+        names="x, y",
+    ),
     "transposed input": module("return x * y", "torch.randn(7, 5).T, torch.randn(5, 7)", names="x, y"),
-    "cat, chunk and flip": module("a, b = torch.chunk(torch.cat([x, y], dim=1), 2, dim=1)\nreturn torch.flip(a, dims=(1,)) - b",
-                                  "torch.randn(3, 6), torch.randn(3, 4)", names="x, y"),
-    "causal mask": module("m = torch.tril(torch.ones(x.shape[1], x.shape[1], device=x.device))\n"
-                          "return torch.softmax(x.masked_fill(m == 0, float('-inf')), dim=-1)", "torch.randn(2, 6, 6)"),
+    "cat, chunk and flip": module(
+        "a, b = torch.chunk(torch.cat([x, y], dim=1), 2, dim=1)\nreturn torch.flip(a, dims=(1,)) - b",
+        "torch.randn(3, 6), torch.randn(3, 4)",
+        names="x, y",
+    ),
+    "causal mask": module(
+        "m = torch.tril(torch.ones(x.shape[1], x.shape[1], device=x.device))\n"
+        "return torch.softmax(x.masked_fill(m == 0, float('-inf')), dim=-1)",
+        "torch.randn(2, 6, 6)",
+    ),
     "one element rows": module("return torch.softmax(x, dim=1) + torch.cumsum(x, dim=1)", "torch.randn(5, 1)"),
     "a number": module("return (x - y).pow(2).mean()", "torch.randn(3, 4), torch.randn(3, 4)", names="x, y"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.timeout(600)
@@ -190,9 +217,14 @@ def test_pointwise_operators_after_an_anchor_share_its_kernel() -> None:
 
 @pytest.mark.parametrize(
     ("forward", "reason"),
-    [("return torch.linalg.inv(x)", "linalg_inv"), ("return F.dropout(x)", "dropout"), ("return x", "nothing"), ("return x.no_such()", "no_such"),
-     ("import os; os._exit(0)", "ended")],
-)  # fmt: skip
+    [
+        ("return torch.linalg.inv(x)", "linalg_inv"),
+        ("return F.dropout(x)", "dropout"),
+        ("return x", "nothing"),
+        ("return x.no_such()", "no_such"),
+        ("import os; os._exit(0)", "ended"),
+    ],
+)
 def test_what_the_teacher_cannot_do_is_said_in_words(forward: str, reason: str) -> None:
     with pytest.raises(Unsupported, match=reason):
         solve(Task(module(forward, "torch.randn(4, 4)")), "triton")

@@ -1,4 +1,5 @@
-"""The teacher's parts: expression printing means what the tree means, graphs survive JSON, corpora resume, pairs differ."""
+"""The teacher's parts: expression printing means what the tree means, graphs survive JSON, corpora resume, pairs
+differ."""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ def meaning(x: Expr, table: dict[str, int]) -> int:
 def test_index_text_means_what_its_tree_means(tree: Expr, i: int, j: int) -> None:
     table = {"i": i, "j": j}
     text = PythonText().text(tree)
-    assert eval(text, {**table, "n": 9}) == meaning(tree, table)  # noqa: S307
+    assert eval(text, {**table, "n": 9}) == meaning(tree, table)
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.data())
@@ -101,7 +102,7 @@ def test_flat_offsets_visit_the_element_that_the_index_names(sizes: list[int], d
         for k in order:
             expected = expected * sizes[k] + at[k]
         space: dict[str, Any] = {"p": p, **{f"S{k}": s for k, s in enumerate(sizes)}}
-        exec(program, space)  # noqa: S102
+        exec(program, space)
         assert space["result"] == expected
 
 
@@ -117,7 +118,7 @@ def test_a_divided_product_simplifies_only_where_the_remainder_fits() -> None:
 @settings(max_examples=100, deadline=None)
 def test_host_sizes_evaluate_to_the_traced_value(tree: Expr) -> None:
     fixed = e.substitute(tree, {"i": const(5), "j": const(3)})
-    assert eval(size_text(fixed), {"n": 9}) == e.value_of(fixed)  # noqa: S307
+    assert eval(size_text(fixed), {"n": 9}) == e.value_of(fixed)
 
 
 def test_a_graph_comes_back_from_json_as_it_was() -> None:
@@ -214,7 +215,7 @@ def endpoint() -> Iterator[tuple[str, list[str]]]:
     prompts: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             prompt = body["messages"][0]["content"]
             prompts.append(prompt)

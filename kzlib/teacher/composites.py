@@ -12,36 +12,55 @@ from torch import Tensor
 
 # Python functions whose own body is a fine definition
 OPENED = {
-    "multi_head_attention_forward", "triplet_margin_with_distance_loss", "gaussian_nll_loss", "in_projection_packed",
-    "in_projection", "softmin_", "einsum_", "tensordot_", "meshgrid", "split_", "lp_pool1d", "lp_pool2d", "lp_pool3d", "atleast_1d_",
-    "cdist_", "norm_", "broadcast_tensors", "block_diag_", "cartesian_prod", "chain_matmul_", "local_response_norm_", "dice_",
-}  # fmt: skip
+    "multi_head_attention_forward",
+    "triplet_margin_with_distance_loss",
+    "gaussian_nll_loss",
+    "in_projection_packed",
+    "in_projection",
+    "softmin_",
+    "einsum_",
+    "tensordot_",
+    "meshgrid",
+    "split_",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "atleast_1d_",
+    "cdist_",
+    "norm_",
+    "broadcast_tensors",
+    "block_diag_",
+    "cartesian_prod",
+    "chain_matmul_",
+    "local_response_norm_",
+    "dice_",
+}
 
 
 def _loss(v: Tensor, reduction: str) -> Tensor:
     return v if reduction == "none" else torch.mean(v) if reduction == "mean" else torch.sum(v)
 
 
-def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", weight=None):  # noqa: A002
+def mse_loss(input: Tensor, target: Tensor, size_average=None, reduce=None, reduction="mean", weight=None):
     d = input - target
     return _loss(d * d, reduction)
 
 
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):  # noqa: A002
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     return _loss(torch.abs(input - target), reduction)
 
 
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):  # noqa: A002
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     d = torch.abs(input - target)
     return _loss(torch.where(d < beta, 0.5 / beta * d * d, d - 0.5 * beta), reduction)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):  # noqa: A002
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     d = torch.abs(input - target)
     return _loss(torch.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
 
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):  # noqa: A002
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     v = -(
         target * torch.clamp(torch.log(input), min=-100.0)
         + (1 - target) * torch.clamp(torch.log(1 - input), min=-100.0)
@@ -50,7 +69,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None  # noqa: A002
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):  # fmt: skip
     if pos_weight is not None:
         v = (1 - target) * input - (1 + (pos_weight - 1) * target) * torch.nn.functional.logsigmoid(input) + 0 * input
@@ -60,7 +79,7 @@ def binary_cross_entropy_with_logits(
     return _loss(v if weight is None else v * weight, reduction)
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):  # noqa: A002
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     v = torch.exp(target) * (target - input) if log_target else torch.xlogy(target, target) - target * input
     if reduction == "batchmean":
         return torch.sum(v) / input.shape[0]
@@ -68,7 +87,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 
 def poisson_nll_loss(
-    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"  # noqa: A002
+    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
 ):  # fmt: skip
     v = torch.exp(input) - target * input if log_input else input - target * torch.log(input + eps)
     if full:
@@ -77,7 +96,7 @@ def poisson_nll_loss(
     return _loss(v, reduction)
 
 
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):  # noqa: A002
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     if not isinstance(var, Tensor):
         return NotImplemented
     if var.dim() != input.dim():
@@ -90,11 +109,11 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return _loss(v, reduction)
 
 
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):  # noqa: A002
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     return _loss(torch.log1p(torch.exp(-target * input)), reduction)
 
 
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):  # noqa: A002
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     return _loss(torch.where(target == 1, input, torch.clamp(margin - input, min=0.0)), reduction)
 
 
@@ -127,7 +146,7 @@ def triplet_margin_loss(
     return _loss(torch.clamp(near - far + margin, min=0.0), reduction)
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):  # noqa: A002
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     f = torch.nn.functional
     v = -(target * f.logsigmoid(input) + (1 - target) * f.logsigmoid(-input))
     v = torch.mean(v if weight is None else v * weight, dim=-1)
@@ -135,7 +154,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 
 def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0  # noqa: A002
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
 ):  # fmt: skip
     dim = 0 if input.dim() == 1 else 1
     f = torch.nn.functional
@@ -160,7 +179,7 @@ def cross_entropy(
     return _loss(v, reduction)
 
 
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):  # noqa: A002
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     dim = 0 if input.dim() == 1 else 1
     picked = -torch.gather(input, dim, target.unsqueeze(dim)).squeeze(dim)
     if weight is None:
@@ -186,32 +205,32 @@ def scaled_dot_product_attention(
     return torch.matmul(torch.softmax(scores, dim=-1), value)
 
 
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):  # noqa: A002
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     v = torch.matmul(batch1, batch2)
     v = v if alpha == 1 else v * alpha
     return v + (input if beta == 1 else input * beta)
 
 
-def addmv(input, mat, vec, *, beta=1, alpha=1):  # noqa: A002
+def addmv(input, mat, vec, *, beta=1, alpha=1):
     return baddbmm(input, mat, vec, beta=beta, alpha=alpha)
 
 
-def addr(input, vec1, vec2, *, beta=1, alpha=1):  # noqa: A002
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
     v = vec1.unsqueeze(1) * vec2
     v = v if alpha == 1 else v * alpha
     return v + (input if beta == 1 else input * beta)
 
 
-def outer(input, vec2):  # noqa: A002
+def outer(input, vec2):
     return input.unsqueeze(1) * vec2
 
 
-def glu(input, dim=-1):  # noqa: A002
+def glu(input, dim=-1):
     a, b = torch.chunk(input, 2, dim)
     return a * torch.sigmoid(b)
 
 
-def std(input, dim=None, correction=1, keepdim=False, unbiased=None, **_):  # noqa: A002
+def std(input, dim=None, correction=1, keepdim=False, unbiased=None, **_):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if isinstance(correction, bool):
@@ -221,20 +240,20 @@ def std(input, dim=None, correction=1, keepdim=False, unbiased=None, **_):  # no
     return torch.sqrt(torch.var(input, dim, correction=correction, keepdim=keepdim))
 
 
-def prelu(input, weight):  # noqa: A002
+def prelu(input, weight):
     if weight.numel() > 1 and input.dim() > 2:
         weight = weight.reshape(-1, *[1] * (input.dim() - 2))
     return torch.where(input > 0, input, weight * input)
 
 
-def diff(input, n=1, dim=-1, prepend=None, append=None):  # noqa: A002
+def diff(input, n=1, dim=-1, prepend=None, append=None):
     if n != 1 or prepend is not None or append is not None:
         return NotImplemented
     size = input.shape[dim]
     return input.narrow(dim, 1, size - 1) - input.narrow(dim, 0, size - 1)
 
 
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):  # noqa: A002
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     f = torch.nn.functional
     if input.dim() not in (3, 4):
         return NotImplemented
@@ -246,7 +265,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):  # noqa: A00
     return input / (square.squeeze(1) * alpha + k) ** beta
 
 
-def lp_pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):  # noqa: A002
+def lp_pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     f = torch.nn.functional
     if ceil_mode:
         return NotImplemented
@@ -264,7 +283,7 @@ def lp_pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):  # noq
     return torch.pow(torch.relu(mean * count), 1.0 / norm_type)
 
 
-def inner(input, other):  # noqa: A002
+def inner(input, other):
     if input.dim() == 0 or other.dim() == 0:
         return input * other
     if other.dim() == 1:
@@ -275,7 +294,7 @@ def inner(input, other):  # noqa: A002
 def pairwise_extreme(name: str) -> Any:
     """max(a, b) of two tensors is `maximum`; every other form is a reduction and is recorded as it stands."""
 
-    def apply(input: Tensor, other: Any = None, *rest: Any, **kwargs: Any) -> Any:  # noqa: A002
+    def apply(input: Tensor, other: Any = None, *rest: Any, **kwargs: Any) -> Any:
         return getattr(torch, name)(input, other) if isinstance(other, Tensor) and not rest else NotImplemented
 
     return apply
@@ -288,11 +307,11 @@ def multi_dot(tensors: Any) -> Tensor:
     return out
 
 
-def ndtr(input: Tensor) -> Tensor:  # noqa: A002
+def ndtr(input: Tensor) -> Tensor:
     return 0.5 * (1.0 + torch.erf(input * 0.7071067811865476))
 
 
-def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False):  # noqa: A002
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False):
     return NotImplemented if equal_nan else torch.abs(input - other) <= atol + rtol * torch.abs(other)
 
 
@@ -336,11 +355,11 @@ COMPOSITES = {
     "lp_pool2d": lp_pool,
     "lp_pool3d": lp_pool,
     "inner": inner,
-    "bmm": lambda input, mat2: torch.matmul(input, mat2),
-    "mm": lambda input, mat2: torch.matmul(input, mat2),
-    "mv": lambda input, vec: torch.matmul(input, vec),
-    "dot": lambda input, tensor: torch.matmul(input, tensor),
-    "vdot": lambda input, other: torch.matmul(input, other),
-    "__matmul__": lambda a, b: torch.matmul(a, b),
+    "bmm": torch.matmul,
+    "mm": torch.matmul,
+    "mv": torch.matmul,
+    "dot": torch.matmul,
+    "vdot": torch.matmul,
+    "__matmul__": torch.matmul,
     "__rmatmul__": lambda a, b: torch.matmul(b, a),
 }

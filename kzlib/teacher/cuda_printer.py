@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from kzlib.teacher.emit import Argument, Emitter, finite_repr
-from kzlib.teacher.expr import INT, Expr, const, product, substitute, value_of, var, walk
+from kzlib.teacher.expr import INT, Expr, const, product, substitute, var, walk
 from kzlib.teacher.graph import Unsupported
 from kzlib.teacher.host import size_text
 from kzlib.teacher.kernel import Kernel, Printed
@@ -160,10 +160,11 @@ class CudaPrinter(Emitter):
 
     def row_kernel(self) -> Printed:
         k = self.kernel
-        body, n, flat, outer = self.row_setup("blockIdx.x")
+        body, n, _flat, _outer = self.row_setup("blockIdx.x")
         self.mode = "loop"
-        self.open_scope(body)
+        self.open_scope(body, *(e for _, e in self.state))
         self.rowwise(body)
+        self.state_lines()
         if self.roots_of(self.offset(k.store())):
             self.row_loop(n)
             self.open_scope(body)
@@ -180,6 +181,8 @@ class CudaPrinter(Emitter):
         reduced = next((e for e in walk(k.body) if e.op == "reduce"), None)
         row = [v for v in k.space.row if not is_unit(v)] or list(reduced.attr[1:] if reduced is not None else ())
         body = _same_row(_drop_unit(k.body, (*k.space.outer, *k.space.row)), row)
+        unit = (*k.space.outer, *k.space.row)
+        self.state = [tuple(_same_row(_drop_unit(e, unit), row) for e in pair) for pair in k.state]
         extent = product([v.attr[1] for v in row])
         self.out_argument()
         flat_row, flat = var("#row", const(1 << 62)), var("#r", extent)
@@ -187,12 +190,18 @@ class CudaPrinter(Emitter):
         self.bind(flat, "r", {"r"})
         outer = [v for v in k.space.outer if not is_unit(v)]
         n = self.length(extent, "n")
-        self.bind_flat(flat_row, outer, [body, k.store()], set())
+        self.bind_flat(flat_row, outer, [body, k.store(), *(e for pair in self.state for e in pair)], set())
         self.bind_flat(flat, row, [body, k.store()], {"r"})
         self.setup.append(f"rows = {size_text(product([v.attr[1] for v in k.space.outer]))}")
         if outer or program != "blockIdx.x":
             self.line(f"{self.type_of('i32')} row = {program};")
         return body, n, flat, outer
+
+    def state_lines(self) -> None:
+        """The module's own statistics, written once a row."""
+        for where, value in self.state:
+            text = self.text(value)
+            self.line(f"if (threadIdx.x == 0) {self.pointer(where.attr)}[{self.text(self.offset(where))}] = {text};")
 
     def row_loop(self, n: str) -> None:
         self.prelude()
@@ -201,7 +210,7 @@ class CudaPrinter(Emitter):
 
     def scan_kernel(self) -> Printed:
         """One thread a row, the running value in a register."""
-        body, n, flat, outer = self.row_setup("blockIdx.x * blockDim.x + threadIdx.x")
+        body, n, _flat, _outer = self.row_setup("blockIdx.x * blockDim.x + threadIdx.x")
         self.line("if (row >= rows) return;")
         self.arguments[("length", "rows")] = Argument("rows", "rows", "size", "i32")
         scan = next(e for e in walk(body) if e.op == "scan")
@@ -381,7 +390,8 @@ class CudaPrinter(Emitter):
 
     def parameter(self, a: Argument) -> str:
         if a.kind == "pointer":
-            mark = "" if a.buffer is self.kernel.out else "const "
+            written = {self.kernel.out.text, *(where.attr.text for where, _ in self.kernel.state)}
+            mark = "" if a.buffer is not None and a.buffer.text in written else "const "
             return f"{mark}{TYPES[a.dtype]}* {a.name}"
         return f"{'float' if a.kind == 'scalar' else self.type_of('i32')} {a.name}"
 

@@ -1,4 +1,5 @@
-"""The teacher's interface over an OpenAI-type endpoint: a larger model proposes, the verifier decides, diversity is kept.
+"""The teacher's interface over an OpenAI-type endpoint: a larger model proposes, the verifier decides, diversity is
+kept.
 
 Same samples, same files as `generate`. Right answers to one task are clustered by the shape of their code and drawn
 cluster by cluster, as MusaCoder does, so that one habit of the model does not fill the corpus.
@@ -30,7 +31,8 @@ DATA = Path(__file__).with_name("prompt_data")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where completions come from: a vLLM server or a vendor. The key is read from an environment variable, never stored."""
+    """Where completions come from: a vLLM server or a vendor. The key is read from an environment variable, never
+    stored."""
 
     url: str  # up to and with /v1
     model: str
@@ -41,8 +43,13 @@ class Endpoint:
 
     def complete(self, prompt: str, seed: int) -> tuple[str, str]:
         """Text and finish reason; busy answers (429, 5xx) are tried again with growing pauses."""
-        body = {"model": self.model, "messages": [{"role": "user", "content": prompt}], "temperature": self.temperature,
-                "max_tokens": self.max_tokens, "seed": seed}  # fmt: skip
+        body = {
+            "model": self.model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "seed": seed,
+        }
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get(self.key_variable):
             headers["Authorization"] = f"Bearer {key}"
@@ -71,10 +78,18 @@ def prompt(name: str, **values: str) -> str:
 
 
 def distil(
-    endpoint: Endpoint, api_sets: Sequence[tuple[str, ...]], backend: Backend, verifier: Any, *, answers: int = 4, keep: int = 2,
-    seed: int = 0, workers: int = 8,
-) -> Iterator[Sample]:  # fmt: skip
-    """For every API set one module, `answers` kernels for it, and of the right ones at most `keep`, as unlike as can be."""
+    endpoint: Endpoint,
+    api_sets: Sequence[tuple[str, ...]],
+    backend: Backend,
+    verifier: Any,
+    *,
+    answers: int = 4,
+    keep: int = 2,
+    seed: int = 0,
+    workers: int = 8,
+) -> Iterator[Sample]:
+    """For every API set one module, `answers` kernels for it, and of the right ones at most `keep`, as unlike as
+    can be."""
     tasks = [
         t
         for t in _parallel(workers, lambda k: _module(endpoint, api_sets[k], seed + k), range(len(api_sets)))

@@ -21,11 +21,38 @@ from kzlib.teacher.expr import (
     variables,
     walk,
 )
+from kzlib.teacher.host import associative
 from kzlib.teacher.scalars import CALLS, INFIX, LOOSE
 
 # operator names that mean something else to Python, Triton or C++
-TAKEN = {"float", "int", "bool", "max", "min", "abs", "sum", "all", "any", "round", "pow", "range", "where", "and", "or", "not", "div",
-         "exp", "log", "sqrt", "sin", "cos", "floor", "ceil", "tl", "triton"}  # fmt: skip
+TAKEN = {
+    "float",
+    "int",
+    "bool",
+    "max",
+    "min",
+    "abs",
+    "sum",
+    "all",
+    "any",
+    "round",
+    "pow",
+    "range",
+    "where",
+    "and",
+    "or",
+    "not",
+    "div",
+    "exp",
+    "log",
+    "sqrt",
+    "sin",
+    "cos",
+    "floor",
+    "ceil",
+    "tl",
+    "triton",
+}
 POOL = ("v", "u", "p", "q", "e")
 
 
@@ -366,8 +393,8 @@ class Emitter:
         if e.op in INFIX:
             sign, level = INFIX[e.op][0 if self.backend == "triton" else 1], INFIX[e.op][2]
             left = self.text(e.args[0], level if e.op not in ("and", "or") or self.backend == "cuda" else 6)
-            right_level = level if e.op in ("add", "and", "or") else level + 1
-            if e.op in ("mul",) and e.args[1].op == "mul" and e.dtype != "f32":
+            right_level = level if e.op in ("and", "or") else level + 1
+            if e.dtype in INT and associative(e.op, e.args[1]):
                 right_level = level
             if e.op in ("and", "or") and self.backend == "triton":
                 right_level = 6
@@ -415,7 +442,7 @@ def _collapse(index: list[Expr], shape: list[Expr], members: list[Expr], flat: E
                 if value_of(shape[j]) == value_of(kept[0].attr[1])
                 else shape[j] * product([v.attr[1] for v in kept[1:]])
             )
-            return index[:j] + [flat] + index[j + len(kept) :], shape[:j] + [size] + shape[j + len(kept) :]
+            return [*index[:j], flat, *index[j + len(kept) :]], [*shape[:j], size, *shape[j + len(kept) :]]
     return index, shape
 
 

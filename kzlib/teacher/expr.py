@@ -351,7 +351,8 @@ def walk(e: Expr, seen: set[int] | None = None) -> Iterator[Expr]:
 
 
 def rewrite(e: Expr, change: Callable[[Expr], Expr | None], memo: dict[int, Expr] | None = None) -> Expr:
-    """Rebuild bottom-up through the simplifying constructors; `change` may replace a node before its operands are seen."""
+    """Rebuild bottom-up through the simplifying constructors; `change` may replace a node before its operands are
+    seen."""
     memo = {} if memo is None else memo
     if id(e) in memo:
         return memo[id(e)]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - tables of names
 """API set -> a Torch module in KernelBench form that uses exactly those APIs.
 
 Style "plain" is short and regular: diversity lies in which operators meet and how, not in the surface. Style "varied"
@@ -19,51 +20,98 @@ F = "torch.nn.functional."
 
 # API names by family: what writes them is the function beside
 STRUCTURED: dict[str, tuple[g.Write, str]] = {
-    "matmul": (g.matmul, "torch.matmul torch.mm torch.bmm torch.mv torch.addmm torch.baddbmm torch.outer torch.dot torch.einsum "
-               "torch.inner torch.tensordot torch.linalg.multi_dot"),
+    "matmul": (
+        g.matmul,
+        "torch.matmul torch.mm torch.bmm torch.mv torch.addmm torch.baddbmm torch.outer torch.dot torch.einsum "
+        "torch.inner torch.tensordot torch.linalg.multi_dot",
+    ),
     "linear": (g.linear, f"{N}Linear {F}linear"),
     "bilinear": (g.bilinear, f"{N}Bilinear {F}bilinear"),
     "conv": (g.conv, " ".join(f"{N}Conv{n}d {F}conv{n}d" for n in (1, 2, 3))),
     "conv_transpose": (g.conv, " ".join(f"{N}ConvTranspose{n}d {F}conv_transpose{n}d" for n in (1, 2, 3))),
-    "pooling": (g.pool, " ".join(f"{N}{k}Pool{n}d" for k in ("Max", "Avg", "AdaptiveAvg", "AdaptiveMax", "LP") for n in (1, 2, 3))
-                + " " + " ".join(f"{F}{k}_pool{n}d" for k in ("max", "avg", "adaptive_avg", "adaptive_max") for n in (1, 2, 3))),
-    "norm": (g.norm, f"{N}LayerNorm {N}RMSNorm {N}GroupNorm {N}BatchNorm1d {N}BatchNorm2d {N}BatchNorm3d {N}InstanceNorm1d {N}InstanceNorm2d "
-             f"{N}InstanceNorm3d {N}LocalResponseNorm {F}layer_norm {F}rms_norm {F}group_norm {F}batch_norm {F}instance_norm {F}normalize "
-             f"{F}local_response_norm"),
-    "softmax": (g.softmax, f"{F}softmax {F}log_softmax {F}softmin {N}Softmax {N}LogSoftmax {N}Softmin {N}Softmax2d torch.logsumexp"),
-    "reduction": (g.reduction, "torch.sum torch.mean torch.max torch.min torch.amax torch.amin torch.argmax torch.argmin torch.any torch.all "
-                  "torch.prod torch.var torch.std torch.norm torch.linalg.norm torch.linalg.vector_norm torch.median torch.kthvalue "
-                  "torch.count_nonzero torch.var_mean torch.std_mean torch.nanmean"),
-    "distance": (g.whole, f"torch.trace torch.dist torch.cdist {F}cosine_similarity {F}pairwise_distance {N}CosineSimilarity {N}PairwiseDistance"),
+    "pooling": (
+        g.pool,
+        " ".join(f"{N}{k}Pool{n}d" for k in ("Max", "Avg", "AdaptiveAvg", "AdaptiveMax", "LP") for n in (1, 2, 3))
+        + " "
+        + " ".join(f"{F}{k}_pool{n}d" for k in ("max", "avg", "adaptive_avg", "adaptive_max") for n in (1, 2, 3)),
+    ),
+    "norm": (
+        g.norm,
+        f"{N}LayerNorm {N}RMSNorm {N}GroupNorm {N}BatchNorm1d {N}BatchNorm2d {N}BatchNorm3d {N}InstanceNorm1d {N}InstanceNorm2d "
+        f"{N}InstanceNorm3d {N}LocalResponseNorm {F}layer_norm {F}rms_norm {F}group_norm {F}batch_norm {F}instance_norm {F}normalize "
+        f"{F}local_response_norm",
+    ),
+    "softmax": (
+        g.softmax,
+        f"{F}softmax {F}log_softmax {F}softmin {N}Softmax {N}LogSoftmax {N}Softmin {N}Softmax2d torch.logsumexp",
+    ),
+    "reduction": (
+        g.reduction,
+        "torch.sum torch.mean torch.max torch.min torch.amax torch.amin torch.argmax torch.argmin torch.any torch.all "
+        "torch.prod torch.var torch.std torch.norm torch.linalg.norm torch.linalg.vector_norm torch.median torch.kthvalue "
+        "torch.count_nonzero torch.var_mean torch.std_mean torch.nanmean",
+    ),
+    "distance": (
+        g.whole,
+        f"torch.trace torch.dist torch.cdist {F}cosine_similarity {F}pairwise_distance {N}CosineSimilarity {N}PairwiseDistance",
+    ),
     "scan": (g.scan, "torch.cumsum torch.cumprod torch.cummax torch.logcumsumexp"),
-    "loss": (g.loss, f"{N}CrossEntropyLoss {F}cross_entropy {N}NLLLoss {F}nll_loss {N}MSELoss {F}mse_loss {N}L1Loss {F}l1_loss {N}SmoothL1Loss "
-             f"{F}smooth_l1_loss {N}HuberLoss {F}huber_loss {N}BCEWithLogitsLoss {F}binary_cross_entropy_with_logits {N}BCELoss "
-             f"{F}binary_cross_entropy {N}KLDivLoss {F}kl_div {N}SoftMarginLoss {F}soft_margin_loss {N}MarginRankingLoss {F}margin_ranking_loss "
-             f"{N}CosineEmbeddingLoss {F}cosine_embedding_loss {N}TripletMarginLoss {F}triplet_margin_loss {N}TripletMarginWithDistanceLoss "
-             f"{F}triplet_margin_with_distance_loss {N}GaussianNLLLoss {F}gaussian_nll_loss {N}MultiLabelSoftMarginLoss "
-             f"{F}multilabel_soft_margin_loss"),
-    "layout": (g.layout, "torch.transpose torch.t torch.Tensor.T torch.Tensor.mT torch.permute torch.movedim torch.flatten torch.nn.Flatten torch.Tensor.view "
-               "torch.reshape torch.unsqueeze torch.squeeze torch.flip torch.fliplr torch.flipud torch.roll torch.tril torch.triu torch.cat "
-               "torch.stack torch.hstack torch.vstack torch.column_stack torch.Tensor.repeat torch.tile torch.repeat_interleave torch.chunk "
-               "torch.split torch.tensor_split torch.unbind torch.split_with_sizes torch.narrow torch.select torch.diagonal torch.diag "
-               "torch.diag_embed torch.Tensor.expand torch.broadcast_to torch.rot90 torch.unflatten torch.nn.Unflatten torch.ravel "
-               "torch.atleast_1d torch.atleast_2d torch.atleast_3d"),
-    "index": (g.index, f"{N}Embedding {F}embedding torch.gather torch.take_along_dim torch.index_select torch.take torch.index_add "
-              f"torch.scatter_add torch.sort torch.argsort torch.topk torch.bucketize torch.searchsorted {F}one_hot"),
-    "pad": (g.pad, f"{F}pad " + " ".join(f"{N}{k}Pad{n}d" for k in ("Reflection", "Replication", "Zero", "Constant", "Circular") for n in (1, 2, 3))),
-    "resample": (g.resize, f"{F}interpolate {N}Upsample {N}UpsamplingBilinear2d {N}UpsamplingNearest2d {F}pixel_shuffle {N}PixelShuffle "
-                 f"{F}pixel_unshuffle {N}PixelUnshuffle {F}unfold {N}Unfold"),
+    "loss": (
+        g.loss,
+        f"{N}CrossEntropyLoss {F}cross_entropy {N}NLLLoss {F}nll_loss {N}MSELoss {F}mse_loss {N}L1Loss {F}l1_loss {N}SmoothL1Loss "
+        f"{F}smooth_l1_loss {N}HuberLoss {F}huber_loss {N}BCEWithLogitsLoss {F}binary_cross_entropy_with_logits {N}BCELoss "
+        f"{F}binary_cross_entropy {N}KLDivLoss {F}kl_div {N}SoftMarginLoss {F}soft_margin_loss {N}MarginRankingLoss {F}margin_ranking_loss "
+        f"{N}CosineEmbeddingLoss {F}cosine_embedding_loss {N}TripletMarginLoss {F}triplet_margin_loss {N}TripletMarginWithDistanceLoss "
+        f"{F}triplet_margin_with_distance_loss {N}GaussianNLLLoss {F}gaussian_nll_loss {N}MultiLabelSoftMarginLoss "
+        f"{F}multilabel_soft_margin_loss",
+    ),
+    "layout": (
+        g.layout,
+        "torch.transpose torch.t torch.Tensor.T torch.Tensor.mT torch.permute torch.movedim torch.flatten torch.nn.Flatten torch.Tensor.view "
+        "torch.reshape torch.unsqueeze torch.squeeze torch.flip torch.fliplr torch.flipud torch.roll torch.tril torch.triu torch.cat "
+        "torch.stack torch.hstack torch.vstack torch.column_stack torch.Tensor.repeat torch.tile torch.repeat_interleave torch.chunk "
+        "torch.split torch.tensor_split torch.unbind torch.split_with_sizes torch.narrow torch.select torch.diagonal torch.diag "
+        "torch.diag_embed torch.Tensor.expand torch.broadcast_to torch.rot90 torch.unflatten torch.nn.Unflatten torch.ravel "
+        "torch.atleast_1d torch.atleast_2d torch.atleast_3d",
+    ),
+    "index": (
+        g.index,
+        f"{N}Embedding {F}embedding torch.gather torch.take_along_dim torch.index_select torch.take torch.index_add "
+        f"torch.scatter_add torch.sort torch.argsort torch.topk torch.bucketize torch.searchsorted {F}one_hot",
+    ),
+    "pad": (
+        g.pad,
+        f"{F}pad "
+        + " ".join(
+            f"{N}{k}Pad{n}d" for k in ("Reflection", "Replication", "Zero", "Constant", "Circular") for n in (1, 2, 3)
+        ),
+    ),
+    "resample": (
+        g.resize,
+        f"{F}interpolate {N}Upsample {N}UpsamplingBilinear2d {N}UpsamplingNearest2d {F}pixel_shuffle {N}PixelShuffle "
+        f"{F}pixel_unshuffle {N}PixelUnshuffle {F}unfold {N}Unfold",
+    ),
     "attention": (g.attention, f"{F}scaled_dot_product_attention {N}MultiheadAttention"),
     "gate": (g.glu, f"{N}GLU {F}glu"),
     "prelu": (g.prelu, f"{N}PReLU {F}prelu"),
     "diff": (g.diff, "torch.diff"),
-}  # fmt: skip
+}
 
 WRITERS: dict[str, tuple[g.Write, str]] = {
-    api: (write, {"linear": "matmul", "bilinear": "matmul", "gate": "activation", "prelu": "activation", "diff": "elementwise",
-                  "distance": "reduction"}.get(family, family))
-    for family, (write, names) in STRUCTURED.items() for api in names.split()
-}  # fmt: skip
+    api: (
+        write,
+        {
+            "linear": "matmul",
+            "bilinear": "matmul",
+            "gate": "activation",
+            "prelu": "activation",
+            "diff": "elementwise",
+            "distance": "reduction",
+        }.get(family, family),
+    )
+    for family, (write, names) in STRUCTURED.items()
+    for api in names.split()
+}
 ACTIVATION = {a for a in POINTWISE if a.startswith("torch.nn.") or a in ("torch.sigmoid", "torch.tanh")}
 
 FAMILIES: dict[str, tuple[str, ...]] = {}
@@ -166,14 +214,15 @@ def draft_for(apis: Sequence[str], rng: random.Random, style: str = "plain", tri
                 good = False
                 break
             if (
-                not d.done
-                and k == len(order) - 1
-                and rng.random() < 0.3
-                or (k < len(order) - 1 and rng.random() < 0.12)
+                (
+                    (not d.done and k == len(order) - 1 and rng.random() < 0.3)
+                    or (k < len(order) - 1 and rng.random() < 0.12)
+                )
+                and not d.done
+                and d.shape
             ):
-                if not d.done and d.shape:
-                    write_operator(d)
-        if good and d.lines and all(0 < s for s in d.shape) and _size(d.shape) <= 40000:
+                write_operator(d)
+        if good and d.lines and all(s > 0 for s in d.shape) and _size(d.shape) <= 40000:
             d.inputs[0] = ("x", d.maker(first, d.start if d.start != "randn" else "randn"))
             return d
     return None
@@ -239,9 +288,23 @@ def module_source(d: Draft) -> str:
 
 # families and how often the sampler starts from them; pointwise companions come on top
 WEIGHTS = {
-    "elementwise": 14, "activation": 14, "reduction": 12, "softmax": 7, "norm": 9, "matmul": 16, "conv": 10, "conv_transpose": 5,
-    "pooling": 8, "scan": 4, "loss": 7, "layout": 6, "index": 4, "pad": 3, "resample": 3, "attention": 2,
-}  # fmt: skip
+    "elementwise": 14,
+    "activation": 14,
+    "reduction": 12,
+    "softmax": 7,
+    "norm": 9,
+    "matmul": 16,
+    "conv": 10,
+    "conv_transpose": 5,
+    "pooling": 8,
+    "scan": 4,
+    "loss": 7,
+    "layout": 6,
+    "index": 4,
+    "pad": 3,
+    "resample": 3,
+    "attention": 2,
+}
 COMPANIONS = (0.25, 0.4, 0.25, 0.1)  # chances of 0, 1, 2, 3 more APIs
 
 
@@ -263,11 +326,47 @@ COMMON = {
     "matmul": (f"{N}Linear",) * 6 + (f"{F}linear", "torch.matmul", "torch.matmul", "torch.bmm", "torch.mm"),
     "conv": (f"{N}Conv2d",) * 4 + (f"{N}Conv1d", f"{N}Conv3d", f"{F}conv2d"),
     "conv_transpose": (f"{N}ConvTranspose2d",) * 3 + (f"{N}ConvTranspose1d", f"{N}ConvTranspose3d"),
-    "activation": ("torch.sigmoid", "torch.tanh", f"{F}relu", f"{F}gelu", f"{F}leaky_relu", f"{F}softplus", f"{F}silu", f"{F}elu", f"{F}mish",
-                   f"{F}hardtanh", f"{F}hardswish", f"{F}hardsigmoid", f"{N}ReLU", f"{N}GELU", f"{N}Tanh", f"{N}SiLU"),
-    "elementwise": ("torch.clamp", "torch.exp", "torch.abs", "torch.sqrt", "torch.mul", "torch.add", "torch.sin", "torch.cos", "torch.square", "torch.log"),
-    "reduction": ("torch.sum", "torch.mean", "torch.max", "torch.amax", "torch.var", "torch.norm", "torch.sum", "torch.mean"),
-}  # fmt: skip
+    "activation": (
+        "torch.sigmoid",
+        "torch.tanh",
+        f"{F}relu",
+        f"{F}gelu",
+        f"{F}leaky_relu",
+        f"{F}softplus",
+        f"{F}silu",
+        f"{F}elu",
+        f"{F}mish",
+        f"{F}hardtanh",
+        f"{F}hardswish",
+        f"{F}hardsigmoid",
+        f"{N}ReLU",
+        f"{N}GELU",
+        f"{N}Tanh",
+        f"{N}SiLU",
+    ),
+    "elementwise": (
+        "torch.clamp",
+        "torch.exp",
+        "torch.abs",
+        "torch.sqrt",
+        "torch.mul",
+        "torch.add",
+        "torch.sin",
+        "torch.cos",
+        "torch.square",
+        "torch.log",
+    ),
+    "reduction": (
+        "torch.sum",
+        "torch.mean",
+        "torch.max",
+        "torch.amax",
+        "torch.var",
+        "torch.norm",
+        "torch.sum",
+        "torch.mean",
+    ),
+}
 
 
 def _common(family: str, rng: random.Random) -> Sequence[str]:

@@ -636,8 +636,12 @@ def pieces(d: Draft, name: str) -> bool:
     if s[-1] % 2:
         return False
     half = s[-1] // 2
-    call = {"chunk": f"torch.chunk({x}, 2, dim=-1)", "split": f"torch.split({x}, {half}, dim=-1)",
-            "tensor_split": f"torch.tensor_split({x}, 2, dim=-1)", "split_with_sizes": f"torch.split_with_sizes({x}, [{half}, {half}], dim=-1)"}[name]  # fmt: skip
+    call = {
+        "chunk": f"torch.chunk({x}, 2, dim=-1)",
+        "split": f"torch.split({x}, {half}, dim=-1)",
+        "tensor_split": f"torch.tensor_split({x}, 2, dim=-1)",
+        "split_with_sizes": f"torch.split_with_sizes({x}, [{half}, {half}], dim=-1)",
+    }[name]
     d.lines.append(f"a, b = {call}")
     d.lines.append(f"{x} = a {d.pick('*', '+', '-')} b")
     s[-1] = half

@@ -6,6 +6,17 @@ from kzlib.teacher.expr import Expr
 from kzlib.teacher.scalars import INFIX
 
 
+def associative(op: str, right: Expr) -> bool:
+    """May `a op right` be written without brackets round `right`? Integer sums and products alone, leading factor
+    too."""
+    if op not in ("add", "mul") or right.op != op:
+        return False
+    lead = right
+    while lead.op == op:
+        lead = lead.args[0]
+    return lead.op not in ("idiv", "mod", "div")
+
+
 def size_text(e: Expr, need: int = 0) -> str:
     """
     >>> from kzlib.teacher.expr import dim
@@ -22,6 +33,6 @@ def size_text(e: Expr, need: int = 0) -> str:
         return f"{e.op}({size_text(e.args[0])}, {size_text(e.args[1])})"
     sign, _, level = INFIX[e.op]
     right = e.args[1]
-    loose = e.op == right.op and e.op in ("add", "mul")  # only these may drop the brackets on their right
+    loose = associative(e.op, right)
     text = f"{size_text(e.args[0], level)} {sign} {size_text(right, level if loose else level + 1)}"
     return f"({text})" if level < need else text

@@ -35,6 +35,7 @@ class Kernel:
     space: Space
     body: Expr
     schedule: dict[str, Any] = field(default_factory=dict)
+    state: tuple[tuple[Expr, Expr], ...] = ()  # one per row: (where, value), the module's own running statistics
 
     def store(self) -> Expr:
         """The output element as a load expression, so that its offset is printed like any other."""

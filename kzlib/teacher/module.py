@@ -46,7 +46,7 @@ def forward_body(plan: Plan, printed: list[Printed]) -> list[str]:
     device = next(iter(graph.inputs.values()))
     for step, kernel in zip(plan.steps, printed, strict=True):
         lines += [*allocation(plan, step, device), *kernel.setup, kernel.launch]
-    lines.append(f"return {returned(plan, graph.output)}")
+    lines += [*plan.host_lines, f"return {returned(plan, graph.output)}"]
     return named_out(lines, plan)
 
 

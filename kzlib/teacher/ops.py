@@ -1,4 +1,5 @@
-"""The table of pointwise operators: Torch name -> scalar expression. One row an operator, called with Torch's arguments.
+"""The table of pointwise operators: Torch name -> scalar expression. One row an operator, called with Torch's
+arguments.
 
 Operands are expressions (tensors, held floats) or plain numbers. The trees use only what `scalars.py` can write in both
 backends.
@@ -53,7 +54,7 @@ def lt(a: Value, b: Value) -> Expr:
     return compare("lt", a, b)
 
 
-def clamp(x: Expr, min: Value | None = None, max: Value | None = None, **_: Any) -> Expr:  # noqa: A002
+def clamp(x: Expr, min: Value | None = None, max: Value | None = None, **_: Any) -> Expr:
     if min is not None:
         x = maximum(x, min)
     return x if max is None else minimum(x, max)
@@ -259,11 +260,11 @@ POINTWISE: dict[str, Pointwise] = {
     "add": add_scaled,
     "__iadd__": add_scaled,
     "sub": lambda a, b, alpha=1: e.sub(a, b if alpha == 1 else e.mul(b, alpha)),
-    "__isub__": lambda a, b: e.sub(a, b),
+    "__isub__": e.sub,
     "__rsub__": lambda a, b: e.sub(b, a),
     "rsub": lambda a, b, alpha=1: e.sub(b, a if alpha == 1 else e.mul(a, alpha)),
-    "mul": lambda a, b: e.mul(a, b),
-    "__imul__": lambda a, b: e.mul(a, b),
+    "mul": e.mul,
+    "__imul__": e.mul,
     "div": divide,
     "__itruediv__": divide,
     "__rdiv__": lambda a, b: e.div(b, a),
@@ -398,7 +399,7 @@ POINTWISE: dict[str, Pointwise] = {
     "alias": lambda x: x,
     "contiguous": lambda x, **_: x,
     "requires_grad": lambda x, *_: x,
-    "float": lambda x: e.as_float(x),
+    "float": e.as_float,
     "dropout": lambda x, p=0.5, training=True, inplace=False: x,
 }
 

@@ -18,7 +18,8 @@ from kzlib.teacher.sample import Sample
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`before` is broken (message: the verdict's words) or slow (message: what the schedule lacked); `after` is neither."""
+    """`before` is broken (message: the verdict's words) or slow (message: what the schedule lacked); `after` is
+    neither."""
 
     kind: str
     task: str
@@ -49,7 +50,8 @@ def broken(samples: Iterable[Sample], seed: int, per_sample: int = 1) -> Iterato
 
 
 def repair_pairs(samples: Sequence[Sample], verifier: Any, seed: int = 0, per_sample: int = 1) -> Iterator[Pair]:
-    """Break right kernels, judge them, keep those that the verifier rejects, with its words. `infra` counts for nothing."""
+    """Break right kernels, judge them, keep those that the verifier rejects, with its words. `infra` counts for
+    nothing."""
     made = list(broken(samples, seed, per_sample))
     right = {candidate.id: sample for sample, candidate, _ in made}
     tasks = {s.task.id: s.task for s in samples}

@@ -35,8 +35,18 @@ from kzlib.teacher.host import size_text
 from kzlib.teacher.kernel import Kernel, Space
 from kzlib.teacher.ops import DROPOUT, POINTWISE
 
-DTYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "bool": "bool", "float64": "f64",
-          "uint8": "u8", "int16": "i16", "int8": "i8"}  # fmt: skip
+DTYPES = {
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int64": "i64",
+    "int32": "i32",
+    "bool": "bool",
+    "float64": "f64",
+    "uint8": "u8",
+    "int16": "i16",
+    "int8": "i8",
+}
 SIZE_HINTS = {1: ("N",), 2: ("B", "C"), 3: ("B", "T", "C"), 4: ("B", "C", "H", "W"), 5: ("B", "C", "D", "H", "W")}
 INDEX_NAMES = {1: ("i",), 2: ("b", "c"), 3: ("b", "t", "c"), 4: ("b", "c", "h", "w"), 5: ("b", "c", "d", "h", "w")}
 Shape = tuple[Expr, ...]
@@ -55,6 +65,7 @@ class Lazy:
     layout: bool = False  # only moves elements of buffers: a load and nothing else
     ops: tuple[str, ...] = ()
     region: frozenset[int] = frozenset()
+    state: tuple[tuple[Expr, Expr], ...] = ()  # running statistics that the kernel brings up to date
     memo: dict[Shape, Expr] = field(default_factory=dict)
 
     def value(self, index: Shape) -> Expr:
@@ -95,6 +106,7 @@ class Plan:
         self.outputs = {r.id for r in _refs(graph.output)}
         self.stops: dict[int, int] = {}  # first value of a region -> the value that is written
         self.alloc_shapes: dict[str, Shape] = {}
+        self.host_lines: list[str] = []  # before the return: counters that the module keeps on the host's side
         self.true_shapes: dict[str, Shape] = {}  # of tensors as the host sees them; reshaped views share their text
         for number, text in {**graph.inputs, **graph.params}.items():
             self.values[number] = self.source(number, text)
@@ -189,7 +201,7 @@ class Plan:
         kind, body, space = flattened(kind, body, space)
         ops = lazy.ops[-4:] if lazy.ops else ("copy",)
         name = self.kernel_name(ops)
-        self.steps.append(Step(Kernel(name, kind, out, space, body, dict(self.schedule)), like))
+        self.steps.append(Step(Kernel(name, kind, out, space, body, dict(self.schedule), lazy.state), like))
         self.alloc_shapes[host] = lazy.shape
         self.true_shapes[host] = shape
         return self.of_buffer(out)
@@ -292,7 +304,7 @@ class Plan:
         ops = tuple(dict.fromkeys(o for lazy in operands for o in lazy.ops))
         dtype = DTYPES.get(info.dtype, info.dtype)
         if kept is not None:
-            return Lazy(shape, dtype, at, kept.kind, kept.space, ops=ops, region=kept.region)
+            return Lazy(shape, dtype, at, kept.kind, kept.space, ops=ops, region=kept.region, state=kept.state)
         return Lazy(shape, dtype, at, ops=ops)
 
     @staticmethod
@@ -323,7 +335,7 @@ def flattened(kind: str, body: Expr, space: Space) -> tuple[str, Expr, Space]:
         kind = "map"
     if kind == "map" and space.row:
         order = [v for v in (*space.outer, *space.row) if v in space.coords]
-        order.sort(key=lambda v: space.coords.index(v))
+        order.sort(key=space.coords.index)
         space = Space(outer=tuple(order), coords=space.coords)
     return kind, body, space
 
@@ -398,7 +410,7 @@ def guarded(lazy: Lazy, index: Shape, guard: Expr, other: float = 0.0) -> Expr:
 
 def _hint(text: str) -> str:
     last = text.split(".")[-1].split("[")[0]
-    return {"weight": "w", "bias": "b", "self": "p", "running_mean": "mean", "running_var": "var"}.get(last, last)
+    return {"weight": "w", "bias": "b", "self": "p"}.get(last, last)
 
 
 def _size_hint(i: int, lazy: Lazy) -> str:

@@ -52,7 +52,8 @@ def supports(api: str, backend: Backend) -> bool:
 
 @functools.cache
 def supported_apis(backend: Backend) -> tuple[str, ...]:
-    """Catalogue names that the teacher writes modules for and lowers to `backend`, in catalogue order (a few seconds)."""
+    """Catalogue names that the teacher writes modules for and lowers to `backend`, in catalogue order (a few
+    seconds)."""
     from kzlib.apis import catalogue
 
     return tuple(a.name for a in catalogue() if supports(a.name, backend))
@@ -63,8 +64,15 @@ def markdown(names: Iterable[tuple[str, str]]) -> str:
     both = {b: set(supported_apis(b)) for b in ("triton", "cuda")}  # type: ignore[arg-type]
     rows = list(names)
     count = sum(n in both["triton"] and n in both["cuda"] for n, _ in rows)
-    lines = ["# APIs the teacher knows", "", f"{count} of {len(rows)} catalogue names have kernels in both backends. Written by "
-             "`python scripts/teacher_apis.py`; do not edit.", "", "| API | class | Triton | CUDA |", "| --- | --- | --- | --- |"]  # fmt: skip
+    lines = [
+        "# APIs the teacher knows",
+        "",
+        f"{count} of {len(rows)} catalogue names have kernels in both backends. Written by "
+        "`python scripts/teacher_apis.py`; do not edit.",
+        "",
+        "| API | class | Triton | CUDA |",
+        "| --- | --- | --- | --- |",
+    ]
     lines += [
         f"| `{n}` | {c} | {'yes' if n in both['triton'] else ''} | {'yes' if n in both['cuda'] else ''} |"
         for n, c in rows

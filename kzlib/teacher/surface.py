@@ -17,9 +17,15 @@ LAYERS = {
     "pool": ("pool", "pooling", "down"),
     "loss": ("loss", "criterion", "loss_fn"),
 }
-SIZES = {"batch": ("batch", "batch_size", "n", "BATCH"), "features": ("features", "in_features", "dim", "input_size", "WIDTH"),
-         "channels": ("channels", "in_channels", "CHANNELS"), "out_features": ("out_features", "hidden_size", "output_size"),
-         "length": ("length", "seq_len", "steps"), "height": ("height", "h"), "width": ("width", "w")}  # fmt: skip
+SIZES = {
+    "batch": ("batch", "batch_size", "n", "BATCH"),
+    "features": ("features", "in_features", "dim", "input_size", "WIDTH"),
+    "channels": ("channels", "in_channels", "CHANNELS"),
+    "out_features": ("out_features", "hidden_size", "output_size"),
+    "length": ("length", "seq_len", "steps"),
+    "height": ("height", "h"),
+    "width": ("width", "w"),
+}
 DOCS = (
     "A small module: {what}.",
     "Model that applies {what}.",

@@ -159,6 +159,8 @@ class TritonPrinter(Emitter):
         reduced = next((e for e in walk(k.body) if e.op == "reduce"), None)
         row = [v for v in k.space.row if not is_unit(v)] or list(reduced.attr[1:] if reduced is not None else ())
         body = _same_row(_drop_unit(k.body, (*k.space.outer, *k.space.row)), row)
+        unit = (*k.space.outer, *k.space.row)
+        self.state = [tuple(_same_row(_drop_unit(e, unit), row) for e in pair) for pair in k.state]
         extent = product([v.attr[1] for v in row])
         self.arguments[("pointer", k.out.text)] = self._out_argument()
         flat_row, flat = var("#row", const(1 << 62)), var("#r", extent)
@@ -167,7 +169,7 @@ class TritonPrinter(Emitter):
         self.masks["r"] = "mask"
         outer = [v for v in k.space.outer if value_of(v.attr[1]) != 1]
         self.length(extent, "n")
-        self.bind_flat(flat_row, outer, [body, k.store()], set())
+        self.bind_flat(flat_row, outer, [body, k.store(), *(e for pair in self.state for e in pair)], set())
         self.bind_flat(flat, row, [body, k.store()], {"r"})
         if outer:
             self.line(f"row = {self.program(0)}")
@@ -178,7 +180,7 @@ class TritonPrinter(Emitter):
 
     def row_kernel(self) -> Printed:
         k = self.kernel
-        body, extent, flat = self._row_setup()
+        body, extent, _flat = self._row_setup()
         one = self.schedule.get("passes", "one") == "one"
         n = self.length(extent, "n")
         self.mode = "block" if one else "loop"
@@ -187,13 +189,15 @@ class TritonPrinter(Emitter):
             self.line("r = tl.arange(0, BLOCK)")
             self.line(f"mask = r < {n}")
             self.choose_others(body)
-            self.open_scope(body)
+            self.open_scope(body, *(e for _, e in self.state))
             self.rowwise(body)
+            self.state_lines()
             self.store_line(body)
         else:
             self.constexprs = [("BLOCK", str(self.schedule.get("block", 1024)))]
-            self.open_scope(body)
+            self.open_scope(body, *(e for _, e in self.state))
             self.rowwise(body)
+            self.state_lines()
             if self.roots_of(Expr("index", k.store().args)):
                 self.row_loop(n)
                 self.open_scope(body)
@@ -209,6 +213,12 @@ class TritonPrinter(Emitter):
         outer = [v.attr[1] for v in self.kernel.space.outer]
         return size_text(product(outer))
 
+    def state_lines(self) -> None:
+        """The module's own statistics, written once a row."""
+        for where, value in self.state:
+            text = self.text(value)
+            self.line(f"tl.store({self.pointer(where.attr)} + {self.text(self.offset(where), 7)}, {text})")
+
     def row_loop(self, n: str) -> None:
         self.prelude()
         self.loop_variables.add("#r")
@@ -218,7 +228,7 @@ class TritonPrinter(Emitter):
         self.line(f"mask = r < {n}")
 
     def scan_kernel(self) -> Printed:
-        body, extent, flat = self._row_setup()
+        body, extent, _flat = self._row_setup()
         n = self.length(extent, "n")
         scan = next(e for e in walk(body) if e.op == "scan")
         self.mode = "block"
@@ -541,6 +551,13 @@ def lane_value(e: Expr, others: dict[Expr, str]) -> float | None:
 
 
 _EVAL = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: None if math.isinf(a) or math.isinf(b) else a * b,
-    "exp": math.exp, "abs": abs, "neg": lambda a: -a, "max": max, "min": min, "div": lambda a, b: None if math.isinf(a) else a / b,
-}  # fmt: skip
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: None if math.isinf(a) or math.isinf(b) else a * b,
+    "exp": math.exp,
+    "abs": abs,
+    "neg": lambda a: -a,
+    "max": max,
+    "min": min,
+    "div": lambda a, b: None if math.isinf(a) else a / b,
+}

@@ -1,4 +1,5 @@
-"""Write samples to a folder: module and kernel files, JSON lines, parquet shards; an interrupted run goes on where it was."""
+"""Write samples to a folder: module and kernel files, JSON lines, parquet shards; an interrupted run goes on where
+it was."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ SHARD = 8  # chunks of the stream in one shard
 
 @dataclass
 class Corpus:
-    """A folder of samples. What is complete is known by its shard files alone, so a killed run loses at most one shard."""
+    """A folder of samples. What is complete is known by its shard files alone, so a killed run loses at most one
+    shard."""
 
     folder: Path
     seed: int
@@ -79,8 +81,19 @@ class Corpus:
                 _put(self.folder / "modules" / f"{s.task.id}.py", s.task.source)
                 _put(self.folder / "kernels" / f"{s.task.id}.{s.candidate.backend}.py", s.candidate.source)
         temporary = self.shard_path(number, cut).with_suffix(".tmp")
-        schema = pa.schema([("task_id", pa.string()), ("backend", pa.string()), ("family", pa.string()), ("apis", pa.list_(pa.string())),
-                            ("task", pa.string()), ("origin", pa.string()), ("kernel", pa.string()), ("schedule", pa.string()), ("principles", pa.list_(pa.string()))])  # fmt: skip
+        schema = pa.schema(
+            [
+                ("task_id", pa.string()),
+                ("backend", pa.string()),
+                ("family", pa.string()),
+                ("apis", pa.list_(pa.string())),
+                ("task", pa.string()),
+                ("origin", pa.string()),
+                ("kernel", pa.string()),
+                ("schedule", pa.string()),
+                ("principles", pa.list_(pa.string())),
+            ]
+        )
         pq.write_table(pa.Table.from_pylist([row(s) for s in samples], schema=schema), temporary)
         temporary.rename(self.shard_path(number, cut))
 
@@ -88,9 +101,16 @@ class Corpus:
 def row(s: Sample) -> dict[str, Any]:
     """A sample as one parquet row."""
     return {
-        "task_id": s.task.id, "backend": s.candidate.backend, "family": s.family, "apis": list(s.task.apis), "task": s.task.source, "origin": s.task.origin,
-        "kernel": s.candidate.source, "schedule": json.dumps(s.schedule), "principles": list(s.principles),
-    }  # fmt: skip
+        "task_id": s.task.id,
+        "backend": s.candidate.backend,
+        "family": s.family,
+        "apis": list(s.task.apis),
+        "task": s.task.source,
+        "origin": s.task.origin,
+        "kernel": s.candidate.source,
+        "schedule": json.dumps(s.schedule),
+        "principles": list(s.principles),
+    }
 
 
 def unrow(r: dict[str, Any]) -> Sample:

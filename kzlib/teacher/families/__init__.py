@@ -1,4 +1,5 @@
-"""Operator name -> lowering. Each module holds one family; a lowering takes the plan and the call, gives lazy tensors."""
+"""Operator name -> lowering. Each module holds one family; a lowering takes the plan and the call, gives lazy
+tensors."""
 
 from __future__ import annotations
 

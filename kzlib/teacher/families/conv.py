@@ -1,4 +1,5 @@
-"""Convolutions: a product over (channel, tap) whose left operand is gathered. Transposed ones gather where the stride divides."""
+"""Convolutions: a product over (channel, tap) whose left operand is gathered. Transposed ones gather where the
+stride divides."""
 
 from __future__ import annotations
 
@@ -151,9 +152,17 @@ def conv_transpose(n: int) -> Any:
 
 
 def transposed(
-    plan: Plan, x: Lazy, w: Lazy, bias: Any, s: tuple[int, ...], p: tuple[int, ...], extra: tuple[int, ...], groups: int,
-    d: tuple[int, ...], n: int,
-) -> Lazy:  # fmt: skip
+    plan: Plan,
+    x: Lazy,
+    w: Lazy,
+    bias: Any,
+    s: tuple[int, ...],
+    p: tuple[int, ...],
+    extra: tuple[int, ...],
+    groups: int,
+    d: tuple[int, ...],
+    n: int,
+) -> Lazy:
     taps, names = w.sizes[2:], SPATIAL[n]
     out = [x.shape[0], w.shape[1] * groups]
     for i in range(n):

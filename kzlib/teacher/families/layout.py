@@ -550,7 +550,7 @@ def filled(value: Any) -> Any:
 
 
 def arange(plan: Plan, node: Node) -> Lazy:
-    numbers = [a for a in node.args]
+    numbers = list(node.args)
     start, step = 0, 1
     if len(numbers) >= 2:
         start = numbers[0]

@@ -1,4 +1,5 @@
-"""Products: linear, matmul with broadcasting batches, einsum; a tile a program, or a sum a row where one side is a vector."""
+"""Products: linear, matmul with broadcasting batches, einsum; a tile a program, or a sum a row where one side is a
+vector."""
 
 from __future__ import annotations
 
@@ -77,16 +78,10 @@ def vector_product(a: Lazy, b: Lazy, sizes: tuple[int, ...]) -> Lazy:
     k = e.var("rk", a.shape[-1])
     left = a.shape[:-1]
     right = () if len(b.shape) == 1 else (*b.shape[:-2], b.shape[-1])
-    if len(a.shape) == 1 and len(b.shape) > 1:
-        shape = right
-    else:
-        shape = left
+    shape = right if len(a.shape) == 1 and len(b.shape) > 1 else left
 
     def at(c: Shape) -> Expr:
-        if len(b.shape) == 1:
-            body = a.value((*c, k)) * b.value((k,))
-        else:
-            body = a.value((k,)) * b.value((*c[:-1], k, c[-1]))
+        body = a.value((*c, k)) * b.value((k,)) if len(b.shape) == 1 else a.value((k,)) * b.value((*c[:-1], k, c[-1]))
         return e.reduce("add", (k,), body)
 
     names = ("b", "t", "u", "v")
@@ -167,7 +162,7 @@ def bilinear(plan: Plan, node: Node) -> Lazy:
         out = e.reduce("add", (i, j), a.value((*c[:-1], i)) * w.value((c[-1], i, j)) * b.value((*c[:-1], j)))
         return out if extra is None else e.named(out + extra.value((c[-1],)), "bilinear")
 
-    outer = tuple(e.var(n, s) for n, s in zip(("b", "t", "u", "v")[: len(shape) - 1] + ("o",), shape, strict=True))
+    outer = tuple(e.var(n, s) for n, s in zip((*("b", "t", "u", "v")[: len(shape) - 1], "o"), shape, strict=True))
     return Lazy(shape, a.dtype, at, "reduce", Space(outer=outer, coords=tuple(zero(v) for v in outer)), ops=a.ops)
 
 
@@ -187,7 +182,7 @@ def cdist(plan: Plan, node: Node) -> Lazy:
         total = e.reduce("add", (k,), d * d if p == 2 else absolute(d))
         return e.named(e.call("sqrt", total), "cdist") if p == 2 else total
 
-    names = ("b", "b2")[: len(lead)] + ("i", "j")
+    names = (*("b", "b2")[: len(lead)], "i", "j")
     outer = tuple(e.var(n, s) for n, s in zip(names, shape, strict=True))
     return Lazy(shape, a.dtype, at, "reduce", Space(outer=outer, coords=tuple(zero(v) for v in outer)), ops=a.ops)
 

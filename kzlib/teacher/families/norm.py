@@ -113,11 +113,16 @@ def per_channel(
 
 def batch_norm(plan: Plan, node: Node) -> Lazy:
     names = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
-    x, mean, var, weight, bias, training, _, eps = arguments(node, *names, training=False, eps=1e-5)
+    x, mean, var, weight, bias, training, momentum, eps = arguments(
+        node, *names, training=False, momentum=0.1, eps=1e-5
+    )
     w, b = (None if v is None else plan.map(v) for v in (weight, bias))
     source = plan.map(x)
     if training:
-        return per_channel(plan, source, (1,), w, b, _number(eps), "batch_norm")
+        out = per_channel(plan, source, (1,), w, b, _number(eps), "batch_norm")
+        if mean is not None and var is not None:
+            track(plan, source, out, plan.get(mean), plan.get(var), _number(momentum))
+        return out
     source = plan.get(x)
     m, v = plan.map(mean), plan.map(var)
 
@@ -128,10 +133,28 @@ def batch_norm(plan: Plan, node: Node) -> Lazy:
     return Lazy(source.shape, source.dtype, at, ops=source.ops)
 
 
+def track(plan: Plan, source: Lazy, out: Lazy, mean: Lazy, var: Lazy, momentum: float) -> None:
+    """Training mode: the kernel also moves the running mean and the (unbiased) running variance of its channel."""
+    axes = Axes(source, tuple(k for k in range(len(source.shape)) if k != 1), True)
+    mean_at, var_at = variance_parts(axes, 0)
+    assert out.space is not None
+    c = tuple(const(0) if k != 1 else v for k, v in enumerate(out.space.coords))
+    count = e.as_float(axes.count)
+    keep = round(1.0 - momentum, 12)
+    running = e.named(mean.value((c[1],)) * keep + mean_at(c) * momentum, "=running")
+    unbiased = var_at(c) * (count / e.as_float(axes.count - 1))
+    spread = e.named(var.value((c[1],)) * keep + unbiased * momentum, "=spread")
+    out.state = ((mean.value((c[1],)), running), (var.value((c[1],)), spread))
+    assert mean.buffer is not None
+    counter = mean.buffer.text.replace("running_mean", "num_batches_tracked")
+    if counter in plan.graph.params.values():
+        plan.host_lines.append(f"{counter}.add_(1)")
+
+
 def instance_norm(plan: Plan, node: Node) -> Lazy:
     names = ("input", "running_mean", "running_var", "weight", "bias", "use_input_stats", "momentum", "eps")
-    x, _, _, weight, bias, own, _, eps = arguments(node, *names, use_input_stats=True, eps=1e-5)
-    if not own:
+    x, mean, _, weight, bias, own, _, eps = arguments(node, *names, use_input_stats=True, eps=1e-5)
+    if not own or mean is not None:
         raise Unsupported("instance norm from running statistics")
     w, b = (None if v is None else plan.map(v) for v in (weight, bias))
     return per_channel(plan, plan.map(x), (0, 1), w, b, _number(eps), "instance_norm")

@@ -9,9 +9,9 @@ from kzlib.teacher import expr as e
 from kzlib.teacher.expr import Expr, call, const, numel, product, value_of, where
 from kzlib.teacher.families.args import arguments, dims
 from kzlib.teacher.graph import Node, Scalar, Unsupported
+from kzlib.teacher.kernel import Space
 from kzlib.teacher.ops import absolute, power, truth
 from kzlib.teacher.plan import INDEX_NAMES, Lazy, Plan
-from kzlib.teacher.kernel import Space
 
 Shape = tuple[Expr, ...]
 
