@@ -27,7 +27,7 @@ class Protocol:
     @property
     def sets(self) -> int:
         """Input sets a reference prepares."""
-        return self.plain_sets + (2 if self.probes else 0)
+        return self.plain_sets + (3 if self.probes else 0)
 
 
 STRICT = Protocol("strict", 2, True, True, True, True, True, ("ModelNew",), None)
