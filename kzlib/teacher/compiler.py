@@ -22,7 +22,9 @@ def compile_graph(
     plan = Plan(graph, schedule, FAMILIES).run()
     kernels = [choose(step.kernel, schedule) for step in plan.steps]
     if backend == "triton":
-        printed = [print_triton(k, schedule.get("style", "plain") == "plain") for k in kernels]
+        printed = [
+            print_triton(k, schedule.get("style", "plain") == "plain", frozenset(graph.signature)) for k in kernels
+        ]
         text = assemble(source, plan, printed, TRITON_IMPORTS)
     else:
         from kzlib.teacher.cuda_printer import cuda_module

@@ -7,6 +7,7 @@ arithmetic are the ones that Triton gets.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from kzlib.teacher.emit import Argument, Emitter, finite_repr
@@ -122,8 +123,8 @@ class CudaPrinter(Emitter):
         known = self.known(extent)
         if known:
             return known
-        self.arguments[("length", name)] = Argument(name, name, "size", "i32")
-        self.setup.append(f"{name} = {size_text(extent)}")
+        self.arguments[("length", name)] = Argument(name, self.host_name(name), "size", "i32")
+        self.setup.append(f"{self.host_name(name)} = {size_text(extent)}")
         self.names.add(name)
         self.scopes[0].memo[extent] = name
         return name
@@ -141,8 +142,8 @@ class CudaPrinter(Emitter):
         flat = var("#i", const(1 << 62))
         self.bind(flat, "i", {"i"})
         self.out_argument()
-        self.arguments[("length", "n")] = Argument("n", "n", "size", "i32")
-        self.setup.append(f"n = {k.out.text}.numel()")
+        self.arguments[("length", "n")] = Argument("n", self.host_name("n"), "size", "i32")
+        self.setup.append(f"{self.host_name('n')} = {k.out.text}.numel()")
         self.bind_flat(flat, [v for v in k.space.outer if not is_unit(v)], [body, k.store()], {"i"})
         self.line(f"{self.type_of('i32')} i = {self.wide_cast('blockIdx.x')} * blockDim.x + threadIdx.x;")
         self.line("if (i >= n) return;")
@@ -401,30 +402,34 @@ class Launcher:
 
     def __init__(self, name: str, kernel: str, args: list[Argument], extra: tuple[str, ...], grid: str, block: str):
         self.name, self.kernel, self.args, self.extra, self.grid, self.block = name, kernel, args, extra, grid, block
+        self.sizes = {a.name for a in args if a.kind != "pointer"}
+
+    def tensor(self, a: Argument) -> str:
+        """The C++ name of an argument: a tensor drops `_ptr` unless a size has that name."""
+        short = a.name.removesuffix("_ptr")
+        return short if a.kind == "pointer" and short not in self.sizes else a.name
 
     def declaration(self) -> str:
         kinds = {"pointer": "torch::Tensor", "size": "int64_t", "scalar": "double"}
-        parts = [f"{kinds[a.kind]} {_tensor_name(a)}" for a in self.args] + [f"int64_t {x}" for x in self.extra]
+        parts = [f"{kinds[a.kind]} {self.tensor(a)}" for a in self.args] + [f"int64_t {x}" for x in self.extra]
         return f"void {self.name}({', '.join(parts)})"
 
     def definition(self) -> str:
         values = [
-            f"{_tensor_name(a)}.data_ptr<{TYPES[a.dtype]}>()" if a.kind == "pointer" else a.name for a in self.args
+            f"{self.tensor(a)}.data_ptr<{TYPES[a.dtype]}>()" if a.kind == "pointer" else a.name for a in self.args
         ]
         return f"{self.declaration()} {{\n    {self.kernel}<<<{self.grid}, {self.block}>>>({', '.join(values)});\n}}\n"
 
 
-def _tensor_name(a: Argument) -> str:
-    return a.name.replace("_ptr", "") if a.kind == "pointer" else a.name
-
-
-def print_cuda(kernel: Kernel, plain: bool = True) -> Printed:
+def print_cuda(kernel: Kernel, plain: bool = True, taken: frozenset[str] = frozenset()) -> Printed:
     """The kernel's text, its launcher and the host line that calls it."""
     dry = CudaPrinter(kernel, plain)
+    dry.taken = taken
     printed = getattr(dry, f"{kernel.kind}_kernel")()
     if not dry.invariant:
         return printed
     printer = CudaPrinter(kernel, plain)
+    printer.taken = taken
     printer.hoist = dry.invariant
     return getattr(printer, f"{kernel.kind}_kernel")()
 
@@ -436,7 +441,7 @@ NVRTC_IMPORTS = "import torch\nimport torch.nn as nn\n"
 def cuda_module(source: str, plan: Plan, kernels: list[Kernel]) -> tuple[str, list[Printed]]:
     """The candidate's text in the form that the schedule names: load_inline (default) or nvrtc."""
     plain = plan.schedule.get("style", "plain") == "plain"
-    printed = [print_cuda(k, plain) for k in kernels]
+    printed = [print_cuda(k, plain, frozenset(plan.graph.signature)) for k in kernels]
     if plan.schedule.get("form") == "nvrtc":
         return nvrtc_module(source, plan, printed)
     helpers = dict.fromkeys(h for p in printed for h in p.helpers)
@@ -462,10 +467,18 @@ def nvrtc_module(source: str, plan: Plan, printed: list[Printed]) -> tuple[str, 
         code = "\n".join([*p.helpers, 'extern "C" ' + p.text]).replace("int64_t", "long long")
         variable = p.name.replace("_kernel", "_source")
         parts.append(f'{variable} = """\n{code}"""\n{p.name} = torch.cuda._compile_kernel({variable}, "{p.name}")\n')
-        grid, block = _python_dim(p.launcher.grid), _python_dim(p.launcher.block)
+        grid, block = (_python_dim(_hosted(text, p.launcher)) for text in (p.launcher.grid, p.launcher.block))
         args = ", ".join(a.host for a in p.launcher.args)
         bare.append(Printed(p.name, p.text, f"{p.name}({grid}, {block}, ({args},))", (), p.principles, p.setup))
     return assemble(source, plan, bare, NVRTC_IMPORTS, "\n".join(parts)), printed
+
+
+def _hosted(text: str, launcher: Launcher) -> str:
+    """Sizes by the names that the host gave them."""
+    for a in launcher.args:
+        if a.kind == "size" and a.host.isidentifier():
+            text = re.sub(rf"\b{a.name}\b", a.host, text)
+    return text
 
 
 def _python_dim(text: str) -> str:

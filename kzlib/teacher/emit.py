@@ -158,9 +158,14 @@ class Emitter:
         self.domains: list[tuple[list[Expr], Expr]] = []  # (members, flat variable): runs that collapse to one index
         self.scopes: list[Scope] = [Scope()]
         self.wide = False
+        self.taken: frozenset[str] = frozenset()  # names of the host function: its sizes must not hide them
         self.masks: dict[str, str] = {}
 
     # -------------------------------------------------------------- names and arguments
+
+    def host_name(self, name: str) -> str:
+        """What the host calls a size that the kernel calls `name`."""
+        return f"{name}_size" if name in self.taken else name
 
     def fresh(self, base: str) -> str:
         base = "value" if base in TAKEN else base or "t"
@@ -390,6 +395,8 @@ class Emitter:
             return self.raw(e.args[0])
         if e.op == "neg":
             return f"-{self.text(e.args[0], 9)}", 8
+        if e.op in ("add", "sub", "mul", "div") and self.backend == "triton":
+            e = bare_indices(e)
         if e.op in INFIX:
             sign, level = INFIX[e.op][0 if self.backend == "triton" else 1], INFIX[e.op][2]
             left = self.text(e.args[0], level if e.op not in ("and", "or") or self.backend == "cuda" else 6)
@@ -457,6 +464,15 @@ def _named_operands(e: Expr) -> list[Expr]:
         else:
             stack.extend(a.args)
     return list(out)
+
+
+def bare_indices(e: Expr) -> Expr:
+    """Beside a float, an index needs no cast of its own (and a loop counter in the interpreter has none)."""
+    args = tuple(
+        a.args[0] if a.op == "float" and a.args[0].dtype == "i32" and not loads(a) and not b.op == "float" else a
+        for a, b in zip(e.args, reversed(e.args), strict=True)
+    )
+    return Expr(e.op, args, e.attr, e.dtype, e.label)
 
 
 def wrapped(body: Expr, reduction: Expr) -> bool:

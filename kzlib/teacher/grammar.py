@@ -118,7 +118,10 @@ FAMILIES: dict[str, tuple[str, ...]] = {}
 for _api, (_, _family) in WRITERS.items():
     FAMILIES[_family] = (*FAMILIES.get(_family, ()), _api)
 FAMILIES["activation"] = (*FAMILIES.get("activation", ()), *sorted(ACTIVATION))
-FAMILIES["elementwise"] = (*FAMILIES.get("elementwise", ()), *sorted(set(POINTWISE) - ACTIVATION))
+FAMILIES["elementwise"] = (
+    *FAMILIES.get("elementwise", ()),
+    *sorted(set(POINTWISE) - ACTIVATION - {"torch.lgamma"}),
+)  # lgamma: only on request, its zeros are noise
 
 # odd sizes so that masks matter, small so that the interpreter is quick
 START_SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
@@ -147,6 +150,8 @@ def write_pointwise(d: Draft, api: str) -> bool:
         d.start, d.range = need if need != "nonneg" else "unit", need if need != "nonneg" else "unit"
     if "e" in flags and not d.exact:
         return False
+    if api in PERIODIC and d.grown:
+        return False  # the sine of a huge number is noise
     if "g" in flags:
         if d.grown:
             return False
@@ -236,6 +241,8 @@ def _size(shape: list[int]) -> int:
 
 
 def _write(d: Draft, api: str) -> bool:
+    if api in SPREAD and set(d.apis) & SATURATING:
+        return False  # the variance of a constant is noise
     if api in POINTWISE:
         ok, family = write_pointwise(d, api), "activation" if api in ACTIVATION else "elementwise"
     else:
@@ -319,9 +326,42 @@ def sample_apis(rng: random.Random, chosen: Sequence[str] | None = None) -> tupl
         api = rng.choice(_common(other, rng))
         if api not in apis:
             apis.append(api)
+    if all(a in TRIVIAL for a in apis):
+        apis.append(rng.choice(COMMON["activation"]))  # moving and rescaling alone is no kernel worth learning
     return tuple(apis)
 
 
+TRIVIAL = {
+    *FAMILIES["layout"],
+    *FAMILIES["pad"],
+    *FAMILIES["index"],
+    "torch.add",
+    "torch.sub",
+    "torch.mul",
+    "torch.div",
+    "torch.neg",
+    "torch.rad2deg",
+    "torch.nan_to_num",
+    "torch.isnan",
+    "torch.isinf",
+    "torch.isfinite",
+    "torch.eq",
+}
+SPREAD = {"torch.var", "torch.std", "torch.var_mean", "torch.std_mean", *FAMILIES["norm"]}
+PERIODIC = {"torch.sin", "torch.cos", "torch.tan", "torch.sinc", "torch.remainder", "torch.fmod", "torch.frac"}
+SATURATING = {
+    "torch.clamp",
+    "torch.clamp_min",
+    "torch.clamp_max",
+    f"{F}hardtanh",
+    f"{N}Hardtanh",
+    f"{F}relu6",
+    f"{N}ReLU6",
+    f"{F}hardsigmoid",
+    f"{N}Hardsigmoid",
+    f"{F}threshold",
+    f"{N}Threshold",
+}
 COMMON = {
     "matmul": (f"{N}Linear",) * 6 + (f"{F}linear", "torch.matmul", "torch.matmul", "torch.bmm", "torch.mm"),
     "conv": (f"{N}Conv2d",) * 4 + (f"{N}Conv1d", f"{N}Conv3d", f"{F}conv2d"),

@@ -745,8 +745,8 @@ def index(d: Draft, api: str) -> bool:
     elif name in ("bucketize", "searchsorted"):
         if not d.exact:
             return False
-        b = d.module("edges", "nn.Parameter(torch.linspace(-2.0, 2.0, 9))")
-        d.step(f"torch.bucketize({x}, self.{b})" if name == "bucketize" else f"torch.searchsorted(self.{b}, {x})")
+        b = "torch.linspace(-2.0, 2.0, 9, device=x.device)"
+        d.step(f"torch.bucketize({x}, {b})" if name == "bucketize" else f"torch.searchsorted({b}, {x})")
         d.done = True
     elif name == "one_hot":
         if d.lines or d.rank != 2:

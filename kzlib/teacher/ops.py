@@ -138,7 +138,8 @@ def divide(a: Expr, b: Value, rounding_mode: str | None = None) -> Expr:
 def remainder(a: Value, b: Value) -> Expr:
     if isinstance(a, Expr) and a.dtype in INT:
         return e.mod(a, b)
-    return e.sub(a, floor(e.div(a, b)) * b)
+    rest = e.named(e.sub(a, floor(e.div(a, b)) * b), "rest")  # the quotient may round up to the next integer
+    return where(lt(e.mul(rest, b), 0.0), rest + b, rest)
 
 
 def logaddexp(a: Expr, b: Expr) -> Expr:
@@ -237,22 +238,40 @@ def log1p(x: Value) -> Expr:
     return call("log1p", x)
 
 
+def mish(x: Expr, inplace: bool = False) -> Expr:
+    """x tanh(log(1 + e^x)) with the tanh worked out: no small number is a difference of large ones."""
+    t = e.named(exp(minimum(x, 20.0)), "t")
+    part = e.named(t * (t + 2.0), "part")
+    return x * (part / (part + 2.0))
+
+
+def _reflected(x: Expr) -> tuple[Expr, Expr, Expr]:
+    """Gamma functions left of 1/2 by reflection: is it left, the point to use, pi times the distance to an integer."""
+    left = lt(x, 0.5)
+    angle = e.named((x - round_even(x)) * math.pi, "angle")
+    return left, e.named(where(left, 1.0 - x, x), "z"), angle
+
+
 def lgamma(x: Expr) -> Expr:
-    """log Gamma for positive x: Stirling's series at x + 5, stepped down by the product x (x+1) ... (x+4)."""
-    y = e.named(x + 5.0, "y")
+    """log |Gamma|: Stirling's series at z + 5, stepped down by the product z (z+1) ... (z+4)."""
+    left, z, angle = _reflected(x)
+    y = e.named(z + 5.0, "y")
     inv = e.named(1.0 / y, "inv")
     inv2 = e.named(inv * inv, "inv2")
     series = inv * (0.08333333333333333 - inv2 * (0.002777777777777778 - inv2 * 0.0007936507936507937))
-    steps = x * (x + 1.0) * (x + 2.0) * (x + 3.0) * (x + 4.0)
-    return (y - 0.5) * log(y) - y + 0.9189385332046727 + series - log(steps)
+    steps = log(z) + log(z + 1.0) + log((z + 2.0) * (z + 3.0)) + log(z + 4.0)
+    right = e.named((y - 0.5) * log(y) - y + 0.9189385332046727 + series - steps, "right")
+    return where(left, 1.1447298858494002 - log(absolute(call("sin", angle))) - right, right)
 
 
 def digamma(x: Expr) -> Expr:
-    y = e.named(x + 5.0, "y")
+    left, z, angle = _reflected(x)
+    y = e.named(z + 5.0, "y")
     inv2 = e.named(1.0 / (y * y), "inv2")
     tail = inv2 * (0.08333333333333333 - inv2 * (0.008333333333333333 - inv2 * 0.003968253968253968))
-    steps = 1.0 / x + 1.0 / (x + 1.0) + 1.0 / (x + 2.0) + 1.0 / (x + 3.0) + 1.0 / (x + 4.0)
-    return log(y) - 0.5 / y - tail - steps
+    steps = 1.0 / z + 1.0 / (z + 1.0) + 1.0 / (z + 2.0) + 1.0 / (z + 3.0) + 1.0 / (z + 4.0)
+    right = e.named(log(y) - 0.5 / y - tail - steps, "right")
+    return where(left, right - math.pi * call("cos", angle) / call("sin", angle), right)
 
 
 POINTWISE: dict[str, Pointwise] = {
@@ -351,7 +370,7 @@ POINTWISE: dict[str, Pointwise] = {
     "celu": lambda x, alpha=1.0, inplace=False: where(gt(x, 0.0), x, _f(alpha) * call("expm1", x / _f(alpha))),
     "silu": lambda x, inplace=False: x * sigmoid(x),
     "gelu": gelu,
-    "mish": lambda x, inplace=False: x * tanh(softplus(x)),
+    "mish": mish,
     "softplus": softplus,
     "softsign": lambda x: x / (1.0 + absolute(x)),
     "logsigmoid": lambda x: minimum(x, 0.0) - log1p(exp(-absolute(x))),

@@ -23,6 +23,7 @@ from kzlib.teacher.expr import (
     load,
     named,
     numel,
+    reduce,
     rewrite,
     scalar,
     value_of,
@@ -324,13 +325,17 @@ def flattened(kind: str, body: Expr, space: Space) -> tuple[str, Expr, Space]:
     if kind == "scan" and all(value_of(v.attr[1]) == 1 for v in space.row):
         body = rewrite(body, lambda e: e.args[0] if e.op == "scan" else None)
         kind = "map"
-    if kind == "dot" and all(value_of(v.attr[1]) == 1 for e in walk(body) if e.op == "dot" for v in e.attr[1:]):
-        body = rewrite(body, lambda e: e.args[0] * e.args[1] if e.op == "dot" else None)
-        return (
-            "map",
-            body,
-            Space(space.outer, coords=space.coords, store_shape=space.store_shape, store_index=space.store_index),
-        )
+    if kind == "dot":
+        dot = next(e for e in walk(body) if e.op == "dot")
+        if all(value_of(v.attr[1]) == 1 for v in dot.attr[1:]):
+            return "map", rewrite(body, lambda e: e.args[0] * e.args[1] if e.op == "dot" else None), space
+        if 1 in (numel(tuple(v.attr[1] for v in side)) for side in (space.m, space.n)):
+            # one row or one column: a tile would be empty
+            body = rewrite(body, lambda e: reduce("add", e.attr[1:], e.args[0] * e.args[1]) if e.op == "dot" else None)
+            plain = Space(
+                space.outer, coords=space.coords, store_shape=space.store_shape, store_index=space.store_index
+            )
+            return ("map" if len(dot.attr) > 2 else "reduce"), body, plain
     if kind in ("row", "reduce") and not any(e.op == "reduce" for e in walk(body)):
         kind = "map"
     if kind == "map" and space.row:

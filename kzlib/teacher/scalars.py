@@ -38,7 +38,7 @@ CALLS: dict[str, tuple[str, str]] = {
     "floor": ("tl.floor({0})", "floorf({0})"),
     "ceil": ("tl.ceil({0})", "ceilf({0})"),
     "erf": ("tl.erf({0})", "erff({0})"),
-    "erfc": ("1.0 - tl.erf({0})", "erfcf({0})"),
+    "erfc": ("erfc({0})", "erfcf({0})"),
     "sigmoid": ("tl.sigmoid({0})", "1.0f / (1.0f + expf(-{0}))"),
     "max": ("tl.maximum({0}, {1})", "fmaxf({0}, {1})"),
     "min": ("tl.minimum({0}, {1})", "fminf({0}, {1})"),
@@ -49,12 +49,12 @@ CALLS: dict[str, tuple[str, str]] = {
     "fma": ("tl.fma({0}, {1}, {2})", "fmaf({0}, {1}, {2})"),
     # CUDA's own accurate forms; Triton writes them from exp, log and friends (expr trees in ops.py)
     "tanh": ("2.0 * tl.sigmoid(2.0 * {0}) - 1.0", "tanhf({0})"),
-    "log1p": ("tl.log(1.0 + {0})", "log1pf({0})"),
+    "log1p": ("log1p({0})", "log1pf({0})"),
     "expm1": ("tl.exp({0}) - 1.0", "expm1f({0})"),
 }
 
 # forms whose text is an infix expression or a ternary: these need brackets when they are operands
-LOOSE = {"triton": {"tanh": 7, "expm1": 7, "erfc": 7}, "cuda": {"sigmoid": 8, "where": 0, "float": 9, "int": 9}}
+LOOSE = {"triton": {"tanh": 7, "expm1": 7}, "cuda": {"sigmoid": 8, "where": 0, "float": 9, "int": 9}}
 
 # reductions: identity, combining two vectors, collapsing a block
 REDUCTIONS: dict[str, tuple[float, str]] = {

@@ -11,22 +11,54 @@ from kzlib.teacher.kernel import Kernel, Printed
 from kzlib.teacher.scalars import REDUCTIONS
 
 HELPERS = {
-    "multiply": "@triton.jit\ndef multiply(a, b):\n    return a * b\n",
-    "larger": "@triton.jit\ndef larger(a, b):\n    return tl.maximum(a, b)\n",
-    "smaller": "@triton.jit\ndef smaller(a, b):\n    return tl.minimum(a, b)\n",
-    "log_add": "@triton.jit\ndef log_add(a, b):\n    m = tl.maximum(a, b)\n    return m + tl.log(1.0 + tl.exp(tl.minimum(a, b) - m))\n",
+    "multiply": """
+def multiply(a, b):
+    return a * b
+""",
+    "larger": """
+def larger(a, b):
+    return tl.maximum(a, b)
+""",
+    "smaller": """
+def smaller(a, b):
+    return tl.minimum(a, b)
+""",
+    "log_add": """
+def log_add(a, b):
+    m = tl.maximum(a, b)
+    return m + tl.log(1.0 + tl.exp(tl.minimum(a, b) - m))
+""",
+    "log1p": """
+def log1p(x):
+    u = 1.0 + x
+    return tl.where(u == 1.0, x, tl.log(u) * (x / (u - 1.0)))
+""",
+    "erfc": """
+def erfc(x):
+    z = tl.abs(x)
+    t = 1.0 / (1.0 + 0.5 * z)
+    p = t * (-0.82215223 + t * 0.17087277)
+    p = t * (-1.13520398 + t * (1.48851587 + p))
+    p = t * (0.09678418 + t * (-0.18628806 + t * (0.27886807 + p)))
+    p = t * (1.00002368 + t * (0.37409196 + p))
+    h = tl.floor(z * 64.0) / 64.0  # its square is exact
+    y = t * tl.exp(-h * h) * tl.exp((h - z) * (h + z) - 1.26551223 + p)
+    return tl.where(x < 0.0, 2.0 - y, y)
+""",
 }
 SCAN_HELPER = {"mul": "multiply", "max": "larger", "min": "smaller", "logadd": "log_add"}
 COMBINE = {"add": "{0} + {1}", "mul": "{0} * {1}", "max": "tl.maximum({0}, {1})", "min": "tl.minimum({0}, {1})"}
 
 
-def print_triton(kernel: Kernel, plain: bool = True) -> Printed:
+def print_triton(kernel: Kernel, plain: bool = True, taken: frozenset[str] = frozenset()) -> Printed:
     """The kernel's text and its launch line, under `kernel.schedule`."""
     dry = TritonPrinter(kernel, plain)
+    dry.taken = taken
     printed = getattr(dry, f"{kernel.kind}_kernel")()
     if not dry.invariant:
         return printed
     printer = TritonPrinter(kernel, plain)
+    printer.taken = taken
     printer.hoist = dry.invariant
     return getattr(printer, f"{kernel.kind}_kernel")()
 
@@ -108,8 +140,8 @@ class TritonPrinter(Emitter):
             return known
         from kzlib.teacher.emit import Argument
 
-        self.arguments[("length", name)] = Argument(name, name, "size", "i32")
-        self.setup.append(f"{name} = {size_text(extent)}")
+        self.arguments[("length", name)] = Argument(name, self.host_name(name), "size", "i32")
+        self.setup.append(f"{self.host_name(name)} = {size_text(extent)}")
         self.names.add(name)
         self.scopes[0].memo[extent] = name
         return name
@@ -137,13 +169,13 @@ class TritonPrinter(Emitter):
         self.store_line(body)
         self.constexprs = [("BLOCK", str(block))]
         fused = sum(1 for e in walk(body) if e.label and e.dtype == "f32") > 1
-        return self.finish(f"(triton.cdiv(n, {block}),)", ("fusion",) if fused else ())
+        return self.finish(f"(triton.cdiv({self.host_name('n')}, {block}),)", ("fusion",) if fused else ())
 
     def length_numel(self) -> None:
         from kzlib.teacher.emit import Argument
 
-        self.arguments[("length", "n")] = Argument("n", "n", "size", "i32")
-        self.setup.append(f"n = {self.kernel.out.text}.numel()")
+        self.arguments[("length", "n")] = Argument("n", self.host_name("n"), "size", "i32")
+        self.setup.append(f"{self.host_name('n')} = {self.kernel.out.text}.numel()")
 
     def _out_argument(self):
         from kzlib.teacher.emit import Argument
@@ -185,7 +217,7 @@ class TritonPrinter(Emitter):
         n = self.length(extent, "n")
         self.mode = "block" if one else "loop"
         if one:
-            self.constexprs = [("BLOCK", f"triton.next_power_of_2({n})")]
+            self.constexprs = [("BLOCK", f"triton.next_power_of_2({self.host_name(n)})")]
             self.line("r = tl.arange(0, BLOCK)")
             self.line(f"mask = r < {n}")
             self.choose_others(body)
@@ -233,7 +265,7 @@ class TritonPrinter(Emitter):
         scan = next(e for e in walk(body) if e.op == "scan")
         self.mode = "block"
         if self.schedule.get("passes", "one") == "one":
-            self.constexprs = [("BLOCK", f"triton.next_power_of_2({n})")]
+            self.constexprs = [("BLOCK", f"triton.next_power_of_2({self.host_name(n)})")]
             self.line("r = tl.arange(0, BLOCK)")
             self.line(f"mask = r < {n}")
             self.open_scope(body)
@@ -275,8 +307,14 @@ class TritonPrinter(Emitter):
         return f"tl.associative_scan({text}, 0, {helper})"
 
     def use(self, helper: str) -> None:
-        if HELPERS[helper] not in self.helpers:
-            self.helpers.append(HELPERS[helper])
+        text = "@triton.jit" + HELPERS[helper]
+        if text not in self.helpers:
+            self.helpers.append(text)
+
+    def operation(self, e: Expr) -> tuple[str, int]:
+        if e.op in HELPERS:
+            self.use(e.op)
+        return super().operation(e)
 
     # -------------------------------------------------------------- reductions
 
@@ -465,7 +503,11 @@ class TritonPrinter(Emitter):
             self.bind_flat(kk, [v for v in reduced if not is_unit(v)], [operand], {"k"})
             unit = {v.attr[0]: const(0) for v in reduced if is_unit(v)}
             self.open_scope(operand)
-            names.append(self.text(substitute(operand, unit)))
+            name = self.text(substitute(operand, unit))
+            roots = {r for ld in walk(operand) if ld.op == "load" for r in self.roots_of(self.offset(ld))}
+            shape = "(BM, BK)" if operand is a else "(BK, BN)"
+            whole = roots >= ({"m", "k"} if operand is a else {"n", "k"})
+            names.append(name if whole else f"tl.broadcast_to({name}, {shape})")
             self.scopes.pop()
         del self.masks["k"]
         self.loop_variables.clear()
@@ -474,7 +516,7 @@ class TritonPrinter(Emitter):
         self.scopes[-1].memo[dot] = "acc"
         self.store_line(body)
         self.constexprs = [("BM", str(bm)), ("BN", str(bn)), ("BK", str(bk))]
-        grid = [f"triton.cdiv({sizes['m']}, {bm})", f"triton.cdiv({sizes['n']}, {bn})"]
+        grid = [f"triton.cdiv({self.host_name(sizes['m'])}, {bm})", f"triton.cdiv({self.host_name(sizes['n'])}, {bn})"]
         if batch:
             grid.append(size_text(product([v.attr[1] for v in batch])))
         fused = any(e.label and e.dtype == "f32" for e in walk(body))

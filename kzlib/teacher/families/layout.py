@@ -564,6 +564,12 @@ def arange(plan: Plan, node: Node) -> Lazy:
     return Lazy((const(info.shape[0]),), dtype, lambda c: c[0] * int(step) + int(start))
 
 
+def linspace(plan: Plan, node: Node) -> Lazy:
+    start, end, steps = arguments(node, "start", "end", "steps")
+    gap = (float(end) - float(start)) / max(1, int(steps) - 1)
+    return Lazy((const(int(steps)),), "f32", lambda c: e.as_float(c[0]) * gap + float(start))
+
+
 def tensor_constant(plan: Plan, node: Node) -> Lazy:
     value = plan.scalar(node.args[0])
     if isinstance(value, (int, float, bool, Expr)):
@@ -637,6 +643,7 @@ TABLE: dict[str, Any] = {
     **dict.fromkeys(("ones", "ones_like", "new_ones"), filled(1)),
     **dict.fromkeys(("full", "full_like", "new_full"), filled(None)),
     "arange": arange,
+    "linspace": linspace,
     "tensor": tensor_constant,
     "meshgrid": meshgrid,
     "kron": kron,
