@@ -136,18 +136,17 @@ def load_profile(name_or_path: str, overrides: Mapping[str, object] | None = Non
         raise ParamsError("\n".join(_sentences(error, path.name))) from None
 
 
-def _with_parents(path: Path, children: tuple[str, ...]) -> dict[str, Any]:
+def _with_parents(path: Path, children: tuple[Path, ...]) -> dict[str, Any]:
+    if path.resolve() in children:
+        circle = " -> ".join(child.stem for child in [*children, path])
+        raise ParamsError(f"{path.name} extends itself through {circle}: remove one extends:")
     values = _read(path)
     parent = values.pop("extends", None)
     if parent is None:
         return values
     if not isinstance(parent, str):
         raise ParamsError(f"{path.name}: extends must be the name of one profile, such as extends: laptop")
-    if path.stem in children:
-        raise ParamsError(
-            f"{path.name} extends itself through {' -> '.join([*children, path.stem])}: remove one extends:"
-        )
-    return merge(_with_parents(_find(parent), (*children, path.stem)), values)
+    return merge(_with_parents(_find(parent), (*children, path.resolve())), values)
 
 
 def _find(name_or_path: str) -> Path:

@@ -105,7 +105,9 @@ def test_a_touched_setting_runs_only_what_depends_on_it(
 ) -> None:
     profile = tmp_path / "smoke.yaml"
     profile.write_text(f"extends: {ROOT / 'params' / 'smoke.yaml'}\n{section}:\n  {name}: {value}\n")
-    plan = chain.kz("plan", "--profile", str(profile)).stdout.splitlines()
+    planned = chain.kz("plan", "--profile", str(profile))
+    assert planned.returncode == 0, planned.stderr
+    plan = planned.stdout.splitlines()
     assert [line.split()[0] for line in plan if "skip" not in line] == runs
     done = chain.kz("run", "--profile", str(profile))
     assert done.returncode == 0, done.stderr

@@ -118,6 +118,11 @@ def test_a_missing_parent_and_a_circle_are_named(tmp_path: Path, monkeypatch: py
         load_profile("a")
 
 
+def test_a_profile_may_extend_a_shipped_one_of_the_same_name(tmp_path: Path) -> None:
+    mine = write(tmp_path, f"extends: {params.PROFILES / 'smoke.yaml'}\nrun: {{seed: 4}}\n", "smoke.yaml")
+    assert (load_profile(mine).profile, load_profile(mine).run.seed) == ("smoke", 4)
+
+
 def test_a_missing_setting_is_named(tmp_path: Path) -> None:
     with pytest.raises(ParamsError, match=r"run is missing: set it, or name a parent"):
         load_profile(write(tmp_path, "figures: {figure_dpi: 100, smooth_steps: 1}"))
