@@ -279,3 +279,17 @@ def test_a_dead_endpoint_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module.time, "sleep", lambda _: None)
     with pytest.raises(ValueError, match="is the server running"):
         module.Endpoint("http://127.0.0.1:9", "m").complete("hello", 0)
+
+
+def test_a_page_shows_every_schedule_in_both_backends() -> None:
+    from kzlib.teacher.page import exhibits, table
+
+    task = next(
+        s.task for s in generate(20, seed=1, families=["matmul"], workers=1) if "torch.nn.Linear" in s.task.apis
+    )
+    shown = exhibits(task)
+    assert len({x.candidate.id for x in shown}) == len(shown) >= 4
+    rows = table(shown, [verdict(shown[0].candidate, Outcome.PASS)])
+    assert rows[0]["outcome"] == "pass"
+    assert {r["outcome"] for r in rows[1:]} == {"not judged here"}
+    assert all(r["kernels"] >= 1 for r in rows)

@@ -48,6 +48,7 @@ class Expr:
     """
 
     __slots__ = ("args", "attr", "dtype", "key", "label", "op")
+    key: int
 
     def __init__(self, op: str, args: tuple[Expr, ...] = (), attr: Any = None, dtype: str = "f32", label: str = ""):
         self.op, self.args, self.attr, self.dtype, self.label = op, args, attr, dtype, label

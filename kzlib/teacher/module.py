@@ -154,8 +154,7 @@ class Parsed:
 
     def class_text(self, body: list[str]) -> str:
         lines = ["class ModelNew(nn.Module):"]
-        for node in self.attributes:
-            lines.append(f"    {ast.unparse(node)}")
+        lines += [f"    {ast.unparse(attribute)}" for attribute in self.attributes]
         for node in [self.init, *(self.methods[n] for n in self.helper_methods())]:
             if node is not None:
                 lines += self.method_text(node)

@@ -72,8 +72,8 @@ def _chunk(arguments: tuple[int, int, int, Backend, tuple[str, ...] | None, str]
     import torch
 
     torch.set_num_threads(1)
-    seed, start, stop, *rest = arguments
-    made = (sample(seed, k, *rest) for k in range(start, stop))
+    seed, start, stop, backend, families, styles = arguments
+    made = (sample(seed, k, backend, families, styles) for k in range(start, stop))
     return [s for s in made if s is not None]
 
 
