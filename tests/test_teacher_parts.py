@@ -284,11 +284,15 @@ def test_a_dead_endpoint_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_page_shows_every_schedule_in_both_backends() -> None:
     from kzlib.teacher.page import exhibits, table
 
-    task = next(
-        s.task for s in generate(20, seed=1, families=["matmul"], workers=1) if "torch.nn.Linear" in s.task.apis
+    task = Task(
+        "import torch\nimport torch.nn as nn\n\n\nclass Model(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.fc = nn.Linear(9, 5)\n\n    def forward(self, x):\n"
+        "        return torch.softmax(torch.relu(self.fc(x)), dim=1)\n\n\ndef get_inputs():\n"
+        "    return [torch.randn(3, 9)]\n\n\ndef get_init_inputs():\n    return []\n"
     )
     shown = exhibits(task)
-    assert len({x.candidate.id for x in shown}) == len(shown) >= 4
+    assert len(shown) == 6
+    assert len({x.candidate.id for x in shown}) >= 5  # CUDA walks rows in blocks under every schedule
     rows = table(shown, [verdict(shown[0].candidate, Outcome.PASS)])
     assert rows[0]["outcome"] == "pass"
     assert {r["outcome"] for r in rows[1:]} == {"not judged here"}

@@ -94,7 +94,7 @@ def gelu(x: Expr, approximate: str = "none") -> Expr:
 
 def softplus(x: Expr, beta: Value = 1, threshold: Value = 20) -> Expr:
     if beta == 1:
-        return where(gt(x, float(threshold)), x, call("log1p", exp(x)))
+        return where(gt(x, _f(threshold)), x, call("log1p", exp(x)))
     bx = x * _f(beta)
     return where(gt(bx, _f(threshold)), x, call("log1p", exp(bx)) / _f(beta))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from kzlib.teacher.emit import Emitter, finite_repr
 from kzlib.teacher.expr import INT, Expr, const, product, substitute, value_of, var, variables, walk
@@ -587,12 +588,13 @@ def lane_value(e: Expr, others: dict[Expr, str]) -> float | None:
     if any(v is None for v in values):
         return None
     try:
-        return _EVAL[e.op](*values) if e.op in _EVAL else None
+        function = _EVAL.get(e.op)
+        return function(*values) if function is not None else None
     except (ValueError, OverflowError, ZeroDivisionError):
         return None
 
 
-_EVAL = {
+_EVAL: dict[str, Callable[..., float | None]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: None if math.isinf(a) or math.isinf(b) else a * b,
