@@ -77,13 +77,15 @@ def show(title: str, report: dict[str, Any]) -> None:
     low, high = report["interval"]
     print(
         f"\n{title}: {report['outcomes'].get('pass', 0)} of {report['judged']} judged pass "
-        f"({report['share']:.1%}, 95 % interval {low:.1%} to {high:.1%}); {report['seconds']} s; all outcomes {report['outcomes']}"
+        f"({report['share']:.1%}, 95 % interval {low:.1%} to {high:.1%}); {report['seconds']} s; "
+        f"all outcomes {report['outcomes']}"
     )
     for family, outcomes in report["families"].items():
         print(f"  {family:16} {outcomes}")
     for failure in report["failures"][:20]:
         print(
-            f"  - {failure['outcome']} at {failure['stage']}, {failure['family']} [{failure['apis']}]: {failure['message']}"
+            f"  - {failure['outcome']} at {failure['stage']}, {failure['family']} [{failure['apis']}]: "
+            f"{failure['message']}"
         )
 
 

@@ -47,12 +47,11 @@ def emit(tasks: list[Task], backend: str, small: bool) -> tuple[list[Row], list[
                 found = shrink_with(task, server)
                 if not found.runs:
                     raise ValueError(f"runs at no small size: {found.message}")
-                task = found.task
-                candidate = solve(task, backend)  # type: ignore[arg-type]
+                candidate = solve(found.task, backend)  # type: ignore[arg-type]
         except (Unsupported, ValueError) as error:
             row.reason = str(error)
             continue
-        todo.append((task, candidate, row))
+        todo.append((found.task if small else task, candidate, row))
         print(f"\r{len(rows)}/{len(tasks)} emitted", end="", file=sys.stderr, flush=True)
     server.close()
     return rows, todo

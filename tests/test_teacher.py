@@ -133,7 +133,8 @@ FOREIGN = {
     ),
     "several outputs": module("v, i = torch.max(x, dim=1)\nreturn v * 2.0, i", "torch.randn(4, 9)"),
     "views in between": module(
-        "b, t, c = x.shape\nq = self.q(x).view(b, t, 2, c // 2).transpose(1, 2)\ns = torch.softmax(q @ q.transpose(-2, -1), dim=-1)\n"
+        "b, t, c = x.shape\nq = self.q(x).view(b, t, 2, c // 2).transpose(1, 2)\n"
+        "s = torch.softmax(q @ q.transpose(-2, -1), dim=-1)\n"
         "return (s @ q).transpose(1, 2).reshape(b, t, c)",
         "torch.randn(2, 7, 8)",
         "self.q = nn.Linear(8, 8)",

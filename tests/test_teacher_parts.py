@@ -224,7 +224,8 @@ def endpoint() -> Iterator[tuple[str, list[str]]]:
                 self.end_headers()
                 return
             if "exactly these operators" in prompt:
-                code = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return torch.exp(x)\n\n\ndef get_inputs():\n    return [torch.randn(7)]\n"
+                code = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+                code += "        return torch.exp(x)\n\n\ndef get_inputs():\n    return [torch.randn(7)]\n"
             else:
                 tail = {0: "# tiling\n", 1: "for i in range(3):\n    pass\n", 2: "# tiling\n"}[body["seed"] % 3]
                 code = (

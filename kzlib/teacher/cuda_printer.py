@@ -1,7 +1,7 @@
 """Print a kernel as CUDA C++: a thread an element, a block a row, or a shared-memory tile of a product.
 
-Two forms: `load_inline` (KernelBench's) and NVRTC through `torch.cuda._compile_kernel`. The expression tree and the index
-arithmetic are the ones that Triton gets.
+Two forms: `load_inline` (KernelBench's) and NVRTC through `torch.cuda._compile_kernel`. The expression tree and the
+index arithmetic are the ones that Triton gets.
 """
 
 from __future__ import annotations
@@ -450,7 +450,8 @@ def cuda_module(source: str, plan: Plan, kernels: list[Kernel]) -> tuple[str, li
     preamble = (
         f'cuda_source = """\n#include <torch/extension.h>\n#include <cuda_runtime.h>\n\n{device}"""\n\n'
         f'cpp_source = """\n' + "".join(f"{p.launcher.declaration()};\n" for p in printed) + '"""\n\n'
-        f'ops = load_inline(name="{names[-1]}", cpp_sources=cpp_source, cuda_sources=cuda_source, functions={_list(names)})\n'
+        f'ops = load_inline(name="{names[-1]}", cpp_sources=cpp_source, cuda_sources=cuda_source, '
+        f"functions={_list(names)})\n"
     )
     bare = [Printed(p.name, p.text, p.launch, (), p.principles, p.setup) for p in printed]
     return assemble(source, plan, bare, IMPORTS, preamble), printed

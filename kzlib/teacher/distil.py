@@ -62,7 +62,7 @@ class Endpoint:
             except urllib.error.HTTPError as error:
                 if error.code not in (408, 409, 429, 500, 502, 503, 504) or attempt == RETRIES - 1:
                     raise ValueError(
-                        f"{self.url} answered {error.code}: check the address, the model's name and ${self.key_variable}"
+                        f"{self.url} answered {error.code}: check the address, the model and ${self.key_variable}"
                     ) from error
             except urllib.error.URLError as error:
                 if attempt == RETRIES - 1:

@@ -114,9 +114,7 @@ def _outside_loads(root: Expr) -> set[str]:
         if e.op == "var":
             found.add(e.attr[0])
         if e.op == "load":
-            for index in e.args[:-1]:
-                if index.op not in ("var", "const"):
-                    stack.append(index)
+            stack.extend(index for index in e.args[:-1] if index.op not in ("var", "const"))
             stack.append(e.args[-1])
         else:
             stack.extend(e.args)
@@ -469,7 +467,7 @@ def _named_operands(e: Expr) -> list[Expr]:
 def bare_indices(e: Expr) -> Expr:
     """Beside a float, an index needs no cast of its own (and a loop counter in the interpreter has none)."""
     args = tuple(
-        a.args[0] if a.op == "float" and a.args[0].dtype == "i32" and not loads(a) and not b.op == "float" else a
+        a.args[0] if a.op == "float" and a.args[0].dtype == "i32" and not loads(a) and b.op != "float" else a
         for a, b in zip(e.args, reversed(e.args), strict=True)
     )
     return Expr(e.op, args, e.attr, e.dtype, e.label)

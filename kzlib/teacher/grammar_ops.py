@@ -366,8 +366,6 @@ def reduction(d: Draft, api: str) -> bool:
         d.step(f"{api}({x}, {tail})")
     else:
         return False
-    if name in ("argmax", "argmin"):
-        keep = keep
     _reduced(d, dim, keep)
     d.range = "nonneg" if "norm" in name else "any" if name not in ("mean", "amax", "amin") else d.range
     return bool(d.shape) or d.rank >= 0

@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 from kzlib.teacher.composites import COMPOSITES, OPENED
 
 
-class Unsupported(Exception):
+class Unsupported(Exception):  # noqa: N818
     """The teacher has no kernel for this: the message says for what."""
 
 
@@ -272,9 +272,8 @@ def _held(model: nn.Module) -> dict[int, str]:
         for name, value in list(vars(module).items()):
             if isinstance(value, torch.Tensor):
                 texts[id(value)] = attribute_text(prefix + name)
-            elif type(value) is float and not type(module).__module__.startswith("torch."):
-                if math.isfinite(value):
-                    object.__setattr__(module, name, HeldFloat(value, attribute_text(prefix + name)))
+            elif type(value) is float and math.isfinite(value) and not type(module).__module__.startswith("torch."):
+                object.__setattr__(module, name, HeldFloat(value, attribute_text(prefix + name)))
     for path, tensor in [*model.named_parameters(), *model.named_buffers()]:
         texts[id(tensor)] = attribute_text(path)
     return texts
@@ -292,12 +291,11 @@ def trace_namespace(space: dict[str, Any], device: str = "meta", signature: tupl
         names = code.co_varnames[1 : code.co_argcount]
         recorder = Recorder(_held(model))
         given: list[Any] = []
-        for name, value in zip(names, inputs, strict=False):
+        for name, made in zip(names, inputs, strict=False):
+            value = HeldFloat(made, name) if type(made) is float else made
             if isinstance(value, torch.Tensor):
                 recorder.inputs[recorder.register(value)] = name
-            elif type(value) is float:
-                value = HeldFloat(value, name)
-            elif not isinstance(value, (int, bool, str, type(None))):
+            elif not isinstance(value, (int, float, bool, str, type(None))):
                 raise Unsupported(f"an input of type {type(value).__name__}")
             given.append(value)
         if not recorder.inputs:

@@ -118,8 +118,7 @@ class Parsed:
         """Top-level definitions and helper methods that `__init__` reaches, in source order."""
         wanted: dict[str, None] = {}
         stack: list[ast.AST] = [*([self.init] if self.init else []), *self.attributes]
-        for name in self.helper_methods():
-            stack.append(self.methods[name])
+        stack += [self.methods[name] for name in self.helper_methods()]
         while stack:
             for name in _names(stack.pop()):
                 if name in self.top and name not in wanted and name != "Model":
@@ -134,10 +133,11 @@ class Parsed:
         stack: list[ast.AST] = [self.init] if self.init else []
         while stack:
             for node in ast.walk(stack.pop()):
-                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-                    if node.attr in self.methods and node.attr not in (*found, "forward", "__init__"):
-                        found.append(node.attr)
-                        stack.append(self.methods[node.attr])
+                if not isinstance(node, ast.Attribute) or ast.unparse(node.value) != "self":
+                    continue
+                if node.attr in self.methods and node.attr not in (*found, "forward", "__init__"):
+                    found.append(node.attr)
+                    stack.append(self.methods[node.attr])
         return found
 
     def extra_imports(self, header: str) -> str:

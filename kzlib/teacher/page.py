@@ -47,7 +47,8 @@ def table(shown: Sequence[Exhibit], verdicts: Iterable[Verdict]) -> list[dict[st
         verdict = found.get(x.candidate.id)
         text = x.candidate.source
         rows.append({
-            "schedule": x.schedule, "backend": x.backend, "kernels": text.count("__global__") + text.count("@triton.jit"),
+            "schedule": x.schedule, "backend": x.backend,
+            "kernels": text.count("__global__") + text.count("@triton.jit"),
             "lines": len(text.splitlines()), "principles": ", ".join(x.principles),
             "outcome": verdict.outcome.value if verdict else "not judged here",
             "speedup": round(verdict.timing.speedup, 2) if verdict and verdict.timing else None,

@@ -1,8 +1,8 @@
 """From a graph to kernels: which operators share a kernel, which tensors are written to memory, in what order.
 
-An anchor (product, convolution, reduction, norm, pool, scan) takes the pointwise operators after it into its own kernel as
-long as nothing else needs the values in between; pointwise and layout operators before a kernel are composed into its
-loads. Everything else goes through memory. Source: issue 6, DESIGN section 7.
+An anchor (product, convolution, reduction, norm, pool, scan) takes the pointwise operators after it into its own
+kernel as long as nothing else needs the values in between; pointwise and layout operators before a kernel are composed
+into its loads. Everything else goes through memory. Source: issue 6, DESIGN section 7.
 """
 
 from __future__ import annotations

@@ -165,8 +165,7 @@ def transposed(
 ) -> Lazy:
     taps, names = w.sizes[2:], SPATIAL[n]
     out = [x.shape[0], w.shape[1] * groups]
-    for i in range(n):
-        out.append((x.shape[2 + i] - 1) * s[i] + (d[i] * (taps[i] - 1) + extra[i] + 1 - 2 * p[i]))
+    out += [(x.shape[2 + i] - 1) * s[i] + (d[i] * (taps[i] - 1) + extra[i] + 1 - 2 * p[i]) for i in range(n)]
 
     def gather(c: Shape, ks: Shape) -> tuple[Shape, Expr]:
         """Output o takes input i where o + pad = i * stride + tap * dilation."""

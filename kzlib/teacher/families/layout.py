@@ -301,9 +301,10 @@ def stack_along(axis: int, least: int) -> Any:
     def lower(plan: Plan, node: Node) -> Lazy:
         lazies = [plan.map(p) for p in node.args[0]]
         out = []
-        for p in lazies:
+        for given in lazies:
+            p = given
             while len(p.shape) < least:
-                p = inserted(p, 0 if not (axis == 1 and least == 2) else len(p.shape))
+                p = inserted(p, 0)
             out.append(p)
         if axis == 1 and len(lazies[0].shape) == 1 and least == 1:
             return joined(out, 0)
