@@ -51,12 +51,14 @@ def block_helper(kind: str) -> str:
 
 class CudaPrinter(Emitter):
     backend = "cuda"
+    mark = "//"
 
     def __init__(self, kernel: Kernel, plain: bool):
         self.reserved = frozenset(RESERVED[kernel.kind] | {"rows", "batches", "ka", "kb", "t", "a_tile", "b_tile"})
         super().__init__(plain=plain)
         self.kernel, self.schedule = kernel, kernel.schedule
         self.setup: list[str] = []
+        self.comments = bool(kernel.schedule.get("comments"))
         self.helpers: list[str] = []
         self.mode = "serial"
         self.declared: list[dict[str, str]] = [{}]
@@ -327,6 +329,7 @@ class CudaPrinter(Emitter):
                 flat, [v for v in members if not is_unit(v)], [body, stored], {name} if name != "z" else set()
             )
         self.masks = {"m": f"m < {sizes['m']}", "n": f"n < {sizes['n']}"}
+        self.note("one tile of the product a block; both operands pass through shared memory")
         self.line(f"__shared__ float a_tile[{TILE}][{TILE}], b_tile[{TILE}][{TILE}];")
         self.line(f"{index} m = {self.wide_cast('blockIdx.x')} * {TILE} + threadIdx.y;")
         self.line(f"{index} n = blockIdx.y * {TILE} + threadIdx.x;")
@@ -346,6 +349,7 @@ class CudaPrinter(Emitter):
         self.close_block()
         self.loop_variables.clear()
         self.masks = {}
+        self.note("the rest is done while the sum is in a register")
         self.line(f"if (m >= {sizes['m']} || n >= {sizes['n']}) return;")
         self.scopes[-1].memo[dot] = "acc"
         self.store_line(body)
@@ -465,13 +469,18 @@ def nvrtc_module(source: str, plan: Plan, printed: list[Printed]) -> tuple[str, 
     """Kernels compiled at run time by NVRTC; grid and block are given from Python."""
     parts, bare = [], []
     for p in printed:
-        code = "\n".join([*p.helpers, 'extern "C" ' + p.text]).replace("int64_t", "long long")
+        code = "\n".join(
+            [*(_INFINITY if "INFINITY" in p.text + "".join(p.helpers) else ()), *p.helpers, 'extern "C" ' + p.text]
+        ).replace("int64_t", "long long")
         variable = p.name.replace("_kernel", "_source")
         parts.append(f'{variable} = """\n{code}"""\n{p.name} = torch.cuda._compile_kernel({variable}, "{p.name}")\n')
         grid, block = (_python_dim(_hosted(text, p.launcher)) for text in (p.launcher.grid, p.launcher.block))
         args = ", ".join(a.host for a in p.launcher.args)
         bare.append(Printed(p.name, p.text, f"{p.name}({grid}, {block}, ({args},))", (), p.principles, p.setup))
     return assemble(source, plan, bare, NVRTC_IMPORTS, "\n".join(parts)), printed
+
+
+_INFINITY = ("#define INFINITY __int_as_float(0x7f800000)",)  # NVRTC has no math.h
 
 
 def _hosted(text: str, launcher: Launcher) -> str:

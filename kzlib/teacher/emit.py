@@ -52,6 +52,8 @@ TAKEN = {
     "ceil",
     "tl",
     "triton",
+    "erfc",
+    "log1p",
 }
 POOL = ("v", "u", "p", "q", "e")
 
@@ -156,6 +158,7 @@ class Emitter:
         self.domains: list[tuple[list[Expr], Expr]] = []  # (members, flat variable): runs that collapse to one index
         self.scopes: list[Scope] = [Scope()]
         self.wide = False
+        self.comments = False
         self.taken: frozenset[str] = frozenset()  # names of the host function: its sizes must not hide them
         self.masks: dict[str, str] = {}
 
@@ -285,6 +288,13 @@ class Emitter:
         return terms
 
     # -------------------------------------------------------------- statements
+
+    mark = "#"
+
+    def note(self, text: str) -> None:
+        """A line of comment, where the schedule asks for them."""
+        if self.comments:
+            self.lines.append(f"{self.indent}{self.mark} {text}")
 
     def line(self, text: str) -> None:
         self.lines.append(self.indent + text)

@@ -704,11 +704,19 @@ def index(d: Draft, api: str) -> bool:
         return False
     if name == "gather":
         n = d.pick(3, 5)
-        y = d.input([*s[:-1], n], f"int:{s[-1]}", names=(*("batch", "length", "height")[: d.rank - 1], "picks"))
+        y = d.input(
+            [*s[:-1], n],
+            f"int:{s[-1]}",
+            names=(*("batch", "length", "height", "width", "depth")[: d.rank - 1], "picks"),
+        )
         d.step(f"torch.gather({x}, {d.rank - 1}, {y})")
         s[-1] = n
     elif name == "take_along_dim":
-        y = d.input([*s[:-1], 4], f"int:{s[-1]}", names=(*("batch", "length", "height")[: d.rank - 1], "picks"))
+        y = d.input(
+            [*s[:-1], 4],
+            f"int:{s[-1]}",
+            names=(*("batch", "length", "height", "width", "depth")[: d.rank - 1], "picks"),
+        )
         d.step(f"torch.take_along_dim({x}, {y}, dim=-1)")
         s[-1] = 4
     elif name == "index_select":

@@ -34,6 +34,10 @@ def draw(rng: random.Random, styles: str) -> dict[str, Any]:
         "tile": rng.choice(((64, 64, 32), (32, 32, 32), (128, 64, 32), (64, 128, 32), (32, 64, 16), (64, 32, 64))),
         "stages": rng.choice((None, None, 2, 3)),
         "num_warps": rng.choice((None, None, 4, 8)),
+        "autotune": rng.random() < 0.25,  # one configuration: several need a device to choose on
+        "comments": rng.random() < 0.6,
+        "threads": rng.choice((128, 256, 256, 512)),
+        "form": rng.choice(("load_inline", "load_inline", "nvrtc")),
     }
 
 

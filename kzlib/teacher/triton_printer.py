@@ -80,6 +80,7 @@ class TritonPrinter(Emitter):
         self.reserved = frozenset(RESERVED[kernel.kind])
         super().__init__(plain=plain)
         self.setup: list[str] = []
+        self.comments = bool(kernel.schedule.get("comments"))
         self.kernel = kernel
         self.schedule = kernel.schedule
         self.mode = "serial"
@@ -219,6 +220,7 @@ class TritonPrinter(Emitter):
         self.mode = "block" if one else "loop"
         if one:
             self.constexprs = [("BLOCK", f"triton.next_power_of_2({self.host_name(n)})")]
+            self.note("the whole row in one block; lanes beyond it are masked")
             self.line("r = tl.arange(0, BLOCK)")
             self.line(f"mask = r < {n}")
             self.choose_others(body)
@@ -483,6 +485,7 @@ class TritonPrinter(Emitter):
         if batch:
             self.bind_flat(z, batch, [body, stored], set())
             self.line(f"z = {self.program(2)}")
+        self.note("walk the inner dimension in tiles; the sum stays in fp32 registers")
         self.line("acc = tl.zeros((BM, BN), tl.float32)")
         stages = self.schedule.get("stages")
         loop = f"range(0, {sizes['k']}, BK)" if not stages else f"tl.range(0, {sizes['k']}, BK, num_stages={stages})"
@@ -512,6 +515,7 @@ class TritonPrinter(Emitter):
             self.scopes.pop()
         del self.masks["k"]
         self.loop_variables.clear()
+        self.note("epilogue on the tile before it is written once")
         self.line(f'acc = tl.dot({names[0]}, {names[1]}, acc, input_precision="ieee")')
         self.indent = self.indent[:-4]
         self.scopes[-1].memo[dot] = "acc"
@@ -521,6 +525,10 @@ class TritonPrinter(Emitter):
         if batch:
             grid.append(size_text(product([v.attr[1] for v in batch])))
         fused = any(e.label and e.dtype == "f32" for e in walk(body))
+        if self.schedule.get("autotune"):
+            grid[0] = grid[0].replace(f", {bm})", ', meta["BM"])')
+            grid[1] = grid[1].replace(f", {bn})", ', meta["BN"])')
+            return self.finish(f"lambda meta: ({', '.join(grid)})", ("tiling",) + (("fusion",) if fused else ()))
         return self.finish(f"({', '.join(grid)})", ("tiling",) + (("fusion",) if fused else ()))
 
     # -------------------------------------------------------------- text
@@ -531,9 +539,18 @@ class TritonPrinter(Emitter):
         args = sorted(self.arguments.values(), key=lambda a: (order[a.kind], a.buffer is k.out))
         params = [a.name for a in args] + [f"{name}: tl.constexpr" for name, _ in self.constexprs]
         head = f"@triton.jit\ndef {k.name}({', '.join(params)}):\n"
-        filled = [a.host for a in args] + [f"{name}={value}" for name, value in self.constexprs]
+        tuned = k.kind == "dot" and bool(self.schedule.get("autotune"))
+        filled = [a.host for a in args]
         warps = self.schedule.get("num_warps")
-        if warps:
+        if tuned:
+            sizes = ", ".join(f'"{name}": {value}' for name, value in self.constexprs)
+            keys = ", ".join(f'"{a.name}"' for a in args if a.name in ("M", "N", "K"))
+            head = (
+                f"@triton.autotune(configs=[triton.Config({{{sizes}}}, num_warps={warps or 4})], key=[{keys}])\n{head}"
+            )
+        else:
+            filled += [f"{name}={value}" for name, value in self.constexprs]
+        if warps and not tuned:
             filled.append(f"num_warps={warps}")
         launch = f"{k.name}[{grid}]({', '.join(filled)})"
         return Printed(
