@@ -1,9 +1,9 @@
-"""How fast is the verifier? One run, one machine, one table: `python benchmarks/verifier.py [--kernelbench PATH] [--csv]`.
+"""How fast is the verifier? One run, one table: `python benchmarks/verifier.py [--kernelbench PATH] [--csv FILE]`.
 
 Sections: `floor` (fresh CUDA contexts and lean builds a second: what nothing here can beat), `triton`, `cuda`, `nvrtc`
 (small tasks, every candidate another source, cold and again), `real` (KernelBench tasks at full size), `kernelbench`
-(the same candidates through the checkout's own `eval_kernel_against_ref`), `aa` (reference against itself). On a machine
-without a GPU only `interpreter` runs. Results go to `benchmarks/results/` as CSV with device, versions and date.
+(the same candidates through the checkout's own `eval_kernel_against_ref`), `aa` (reference against itself). Without
+a GPU only `interpreter` runs. Results go to `benchmarks/results/` as CSV with device, versions and date.
 """
 
 from __future__ import annotations
@@ -72,18 +72,34 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def row(section: str, system: str, seconds: float, each: list[float], good: int, busy: Any = "", **more: Any) -> dict[str, Any]:
+def row(
+    section: str, system: str, seconds: float, each: list[float], good: int, busy: Any = "", **more: Any
+) -> dict[str, Any]:
     """One line of the table. `each` are seconds a kernel, `good` how many ended as they should."""
     count = len(each)
     return {
-        "section": section, "system": system, "kernels": count, "as_expected": good, "seconds": round(seconds, 2),
-        "a_second": round(count / seconds, 3) if seconds else "", "per_hour_per_gpu": round(3600 * count / seconds) if seconds else "",
-        "median_s": round(statistics.median(each), 3) if each else "", "p95_s": round(percentile(each, 0.95), 3) if each else "",
-        "gpu_busy": busy, "note": "; ".join(f"{k}={v}" for k, v in more.items()),
-    }  # fmt: skip
+        "section": section,
+        "system": system,
+        "kernels": count,
+        "as_expected": good,
+        "seconds": round(seconds, 2),
+        "a_second": round(count / seconds, 3) if seconds else "",
+        "per_hour_per_gpu": round(3600 * count / seconds) if seconds else "",
+        "median_s": round(statistics.median(each), 3) if each else "",
+        "p95_s": round(percentile(each, 0.95), 3) if each else "",
+        "gpu_busy": busy,
+        "note": "; ".join(f"{k}={v}" for k, v in more.items()),
+    }
 
 
-def judge(verifier: Any, section: str, tasks: Iterable[Task], candidates: list[Candidate], expect: str, protocol: str = "strict") -> list[Any]:
+def judge(
+    verifier: Any,
+    section: str,
+    tasks: Iterable[Task],
+    candidates: list[Candidate],
+    expect: str,
+    protocol: str = "strict",
+) -> list[Any]:
     """Judge candidates; returns the row and the verdicts."""
     start = time.monotonic()
     with Busy() as busy:
@@ -150,7 +166,9 @@ def builds(count: int, workers: int) -> dict[str, Any]:
         start = time.monotonic()
         with ThreadPoolExecutor(workers) as pool:
             each = [b.seconds for b in pool.map(builder.build, extensions)]
-        line = row("floor", f"lean builds, {workers} at once", time.monotonic() - start, each, builder.counts["lean"] - 1)
+        line = row(
+            "floor", f"lean builds, {workers} at once", time.monotonic() - start, each, builder.counts["lean"] - 1
+        )
     print(line, flush=True)
     return line
 
@@ -183,22 +201,29 @@ for line in (folder / "jobs.jsonl").read_text().splitlines():
     job = json.loads(line)
     start = time.perf_counter()
     result = evaluator.eval_kernel_against_ref(job["task"], job["candidate"], num_correct_trials=5, num_perf_trials=100,
-        measure_performance=True, build_dir=str(folder / job["id"]), device=torch.device("cuda:0"), backend=job["backend"])
-    print(json.dumps({"id": job["id"], "seconds": time.perf_counter() - start, "correct": bool(result and result.correctness),
+        measure_performance=True, build_dir=str(folder / job["id"]), device=torch.device("cuda:0"),
+        backend=job["backend"])
+    print(json.dumps({"id": job["id"], "seconds": time.perf_counter() - start,
+        "correct": bool(result and result.correctness),
         "runtime": getattr(result, "runtime", None)}), flush=True)
 """
 
 
 def kernelbench(checkout: Path, tasks: list[Task], candidates: list[Candidate], limit: float) -> dict[str, Any]:
-    """The same candidates through the checkout's evaluator, one after another in one warm process, as its users run it."""
+    """The same candidates through the checkout's evaluator, one after another in one warm process."""
     sources = {task.id: task.source for task in tasks}
     with tempfile.TemporaryDirectory() as folder:
-        jobs = [{"id": c.id, "task": sources[c.task_id], "candidate": c.source, "backend": c.backend} for c in candidates]
+        jobs = [
+            {"id": c.id, "task": sources[c.task_id], "candidate": c.source, "backend": c.backend} for c in candidates
+        ]
         (Path(folder) / "jobs.jsonl").write_text("\n".join(map(json.dumps, jobs)))
         start = time.monotonic()
         with Busy() as busy:
             process = subprocess.Popen(
-                [sys.executable, "-c", _KERNELBENCH, str(checkout), folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                [sys.executable, "-c", _KERNELBENCH, str(checkout), folder],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
             )
             try:
                 output, errors = process.communicate(timeout=limit)
@@ -238,9 +263,13 @@ def facts(device: str) -> dict[str, str]:
     import triton
 
     return {
-        "device": device, "torch": torch.__version__, "triton": triton.__version__, "python": platform.python_version(),
-        "cores": str(len(__import__("os").sched_getaffinity(0))), "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-    }  # fmt: skip
+        "device": device,
+        "torch": torch.__version__,
+        "triton": triton.__version__,
+        "python": platform.python_version(),
+        "cores": str(len(__import__("os").sched_getaffinity(0))),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
 
 
 def main() -> None:
@@ -250,7 +279,9 @@ def main() -> None:
     parser.add_argument("--kernelbench", type=Path, help="a KernelBench checkout")
     parser.add_argument("--sections", default="floor,triton,cuda,nvrtc,real,aa,kernelbench")
     parser.add_argument("--count", type=int, default=48, help="small candidates a section")
-    parser.add_argument("--per-task", type=int, default=8, help="small candidates that share a task, as a group in RL does")
+    parser.add_argument(
+        "--per-task", type=int, default=8, help="small candidates that share a task, as a group in RL does"
+    )
     parser.add_argument("--tasks", default="", help="comma-separated parts of names of real tasks; all without it")
     parser.add_argument("--workers", type=int)
     parser.add_argument("--pairs", type=int, default=200)
@@ -309,7 +340,10 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, save: Callable[[list[
         step("nvrtc", lambda: group("nvrtc", "nvrtc_relu"))
         step("real", lambda: judge(verifier, "real", *real, "pass")[0])
         step("aa", lambda: against_itself(verifier, real[0] or small("triton_relu", 8, 1)[0], arguments.pairs))
-    step("kernelbench", lambda: kernelbench(arguments.kernelbench, *real, arguments.limit) if arguments.kernelbench else [])
+    step(
+        "kernelbench",
+        lambda: kernelbench(arguments.kernelbench, *real, arguments.limit) if arguments.kernelbench else [],
+    )
 
 
 if __name__ == "__main__":

@@ -49,9 +49,7 @@ def main() -> int:
     honest = [verdict for case, verdict in rows if case.honest]
     print(f"{len(rows)} cases in {seconds:.1f} s ({began - start:.1f} s to start), {len(rows) / seconds:.2f} a second")
     print("outcomes:", dict(collections.Counter(str(v.outcome) for _, v in rows)))
-    print(
-        f"dishonest passed: {len(passed)} {passed[:10]}; honest passed: {sum(v.passed for v in honest)} of {len(honest)}"
-    )
+    print(f"dishonest passed: {len(passed)} {passed[:10]}; honest: {sum(v.passed for v in honest)} of {len(honest)}")
     stages: dict[str, list[float]] = collections.defaultdict(list)
     for _, verdict in rows:
         for name, value in verdict.seconds.items():
@@ -79,10 +77,20 @@ def _write(path: Path, rows: list) -> None:
         )
         for case, v in sorted(rows, key=lambda row: row[0].name):
             t = v.timing
-            writer.writerow([
-                case.name, "|".join(sorted(case.expected(gpu=True))), v.outcome, v.stage, v.where, t.speedup if t else "",
-                t.launch_bound if t else "", t.spread if t else "", v.seconds.get("total", ""), v.message[:200],
-            ])  # fmt: skip
+            writer.writerow(
+                [
+                    case.name,
+                    "|".join(sorted(case.expected(gpu=True))),
+                    v.outcome,
+                    v.stage,
+                    v.where,
+                    t.speedup if t else "",
+                    t.launch_bound if t else "",
+                    t.spread if t else "",
+                    v.seconds.get("total", ""),
+                    v.message[:200],
+                ]
+            )
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ torch::Tensor library(torch::Tensor a, torch::Tensor b) {
 torch::Tensor halves(torch::Tensor a) {
   auto out = torch::zeros_like(a);
   AT_DISPATCH_REDUCED_FLOATING_TYPES(a.scalar_type(), "halves", [&] {
-    for (int64_t i = 0; i < a.numel(); ++i) out.data_ptr<scalar_t>()[i] = a.data_ptr<scalar_t>()[i] * scalar_t(0.5f) + 1;
+    for (int64_t i = 0; i < a.numel(); ++i)
+      out.data_ptr<scalar_t>()[i] = a.data_ptr<scalar_t>()[i] * scalar_t(0.5f) + 1;
   });
   return out;
 }
@@ -85,7 +86,9 @@ def module(builder: Builder) -> types.ModuleType:
 def test_lean_functions_compute_what_torch_computes(module: types.ModuleType) -> None:
     a, b = torch.randn(3, 4), torch.randn(3, 4)
     torch.testing.assert_close(module.scaled_add(a, b, 2), a + 2 * b)
-    torch.testing.assert_close(module.scaled_add(a.double().t(), b.double().t().contiguous(), 0.5), a.double().t() + 0.5 * b.double().t())
+    torch.testing.assert_close(
+        module.scaled_add(a.double().t(), b.double().t().contiguous(), 0.5), a.double().t() + 0.5 * b.double().t()
+    )
     view, zeros = module.views(a, [4, 3])
     assert view.data_ptr() == a.data_ptr()
     assert zeros.dtype is torch.int64 and zeros.shape == (2, 3) and not zeros.any()
@@ -195,7 +198,9 @@ def test_a_compiler_that_does_not_end_is_stopped(tmp_path: Path) -> None:
         run_compiler(["sh", "-c", "sleep 60 & sleep 60"], tmp_path, 0.3)
 
 
-@pytest.mark.parametrize("flag", ["-o/etc/x", "-fplugin=evil.so", "-Xcompiler -wrapper,sh", "@/etc/passwd", "-ccbin=sh", "--keep"])
+@pytest.mark.parametrize(
+    "flag", ["-o/etc/x", "-fplugin=evil.so", "-Xcompiler -wrapper,sh", "@/etc/passwd", "-ccbin=sh", "--keep"]
+)
 def test_flags_that_reach_outside_are_refused(flag: str) -> None:
     from kzlib.verifier.extension import checked_flags
 
@@ -217,8 +222,16 @@ def test_no_compiler_is_our_fault_never_the_candidates(monkeypatch: pytest.Monke
 
 CASES = {
     "named and joined": ('A = "x"\nB = A + "y"\nm = load_inline("m", "c", B, functions=["f"])', ("xy",), True),
-    "in a method": ('class M:\n  S = "src"\n  def f(self):\n    return load_inline(name="m", cpp_sources="c", cuda_sources=self.S)', ("src",), True),
-    "f-string of a constant": ('N = 4\nm = load_inline(name=f"m{N}", cpp_sources="c", cuda_sources=f"int a[{N}];")', ("int a[4];",), True),
+    "in a method": (
+        'class M:\n  S = "src"\n  def f(self):\n    return load_inline(name="m", cpp_sources="c", cuda_sources=self.S)',
+        ("src",),
+        True,
+    ),
+    "f-string of a constant": (
+        'N = 4\nm = load_inline(name=f"m{N}", cpp_sources="c", cuda_sources=f"int a[{N}];")',
+        ("int a[4];",),
+        True,
+    ),
     "replaced": ('m = load_inline(name="m", cpp_sources="c", cuda_sources="a@b".replace("@", "-"))', ("a-b",), True),
     "set twice": ('S = "a"\nS = "b"\nm = load_inline(name="m", cpp_sources="c", cuda_sources=S)', (), False),
     "computed": ('m = load_inline(name="m", cpp_sources="c", cuda_sources=open("f").read())', (), False),

@@ -1,4 +1,4 @@
-"""The build store under what happens to it in a long run: many workers, killed builders, a full disk quota, tampering."""
+"""The build store in a long run: many workers, killed builders, a size limit, tampering."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ def test_a_changed_file_is_not_served(tmp_path: Path) -> None:
     (entry / "lib.so").chmod(0o644)
     (entry / "lib.so").write_bytes(b"evil")
     assert store.get(KEY) is None
-    assert store.build(KEY, lambda folder: (folder / "lib.so").write_bytes(b"good")).joinpath("lib.so").read_bytes() == b"good"
+    assert (
+        store.build(KEY, lambda folder: (folder / "lib.so").write_bytes(b"good")).joinpath("lib.so").read_bytes()
+        == b"good"
+    )
 
 
 def test_the_store_keeps_what_was_used_last(tmp_path: Path) -> None:

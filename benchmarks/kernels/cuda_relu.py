@@ -16,7 +16,9 @@ torch::Tensor scaled_relu(torch::Tensor x) {
 }
 """
 module = load_inline(
-    name="scaled_relu", cpp_sources="torch::Tensor scaled_relu(torch::Tensor x);", cuda_sources=SOURCE,
+    name="scaled_relu",
+    cpp_sources="torch::Tensor scaled_relu(torch::Tensor x);",
+    cuda_sources=SOURCE,
     functions=["scaled_relu"],
 )
 

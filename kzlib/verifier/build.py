@@ -7,10 +7,10 @@ Source: issue 4, items 1 and 2; reports P12-P15.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -18,6 +18,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kzlib.records import Candidate, Outcome, content_id
 from kzlib.verifier.extension import BadRequest, Extension, checked_flags
@@ -41,7 +42,7 @@ _STANDARD = {
     "KZ_STD_OPTIONAL": r"optional|nullopt",
     "KZ_STD_TUPLE": r"\bstd::(tuple|make_tuple|tie|get|array)\b|\b(topk|sort)\(",
     "KZ_STD_STREAM": r"\bstd::(cout|cerr|endl|\w*stringstream)\b",
-    "KZ_STD_ALGORITHM": r"\bstd::(?!min\b|max\b|vector\b|move\b|pair\b)[a-z_]+\s*[(<]|\bstd::(min|max)\s*\(\s*\{|\bstd::(min|max)\b",
+    "KZ_STD_ALGORITHM": r"\bstd::(?!vector\b|move\b|pair\b)[a-z_]+\s*[(<]|\bstd::(min|max)\b",
     "KZ_STD_FUNCTIONAL": r"\bstd::(function|unique_ptr|shared_ptr|make_unique|make_shared|bind)\b",
     "KZ_STD_CONTAINER": r"\bstd::(map|unordered_map|set|mutex|lock_guard|unordered_set)\b",
     "KZ_HALF_TYPES": r"half|bf16|bfloat|Half|BFloat|_AND|REDUCED|fp16",
@@ -53,7 +54,7 @@ _TORCH_WORDS = re.compile(
 )
 
 
-class BuildFailed(RuntimeError):
+class BuildFailed(RuntimeError):  # noqa: N818 - named for what happened
     """The compiler rejected the candidate. `lines` holds at most five lines, with source names and line numbers."""
 
     def __init__(self, lines: list[str], lean_lines: list[str] | None = None) -> None:
@@ -62,7 +63,7 @@ class BuildFailed(RuntimeError):
         self.lean_lines = lean_lines
 
 
-class BuildTimeout(RuntimeError):
+class BuildTimeout(RuntimeError):  # noqa: N818 - named for what happened
     """The build passed its deadline: `compile_timeout`."""
 
 
@@ -163,7 +164,7 @@ class Builder:
         shutil.rmtree(work)
         (folder / "build.json").write_text(json.dumps(facts))
 
-    def _attempts(self, extension: Extension, work: Path) -> dict[str, object]:
+    def _attempts(self, extension: Extension, work: Path) -> dict[str, Any]:
         errors = lean_build(extension, work, self.tools, self.seconds, build_glue(self.store, self.tools).parent)
         if errors is None:
             return {"kind": "lean"}
@@ -193,9 +194,21 @@ def _lean_once(extension: Extension, source: str, work: Path, tools: Toolkit, se
     architecture = [] if any("arch" in f or "gencode" in f for f in flags) else target_flags(tools.arch)
     switches = ["-DKZ_DISPATCH_ON_TYPE"] if tools.dispatch_on_type else []
     compile_command = [
-        tools.nvcc, "-c", "lean.cu", "-o", "lean.o", f"-I{LEAN}", *_NVCC_FLAGS, *switches, *architecture, f"-std={tools.standard}",
-        "-Xcompiler", "-fPIC,-fvisibility=hidden,-fno-gnu-unique", "-w", *flags,
-    ]  # fmt: skip
+        tools.nvcc,
+        "-c",
+        "lean.cu",
+        "-o",
+        "lean.o",
+        f"-I{LEAN}",
+        *_NVCC_FLAGS,
+        *switches,
+        *architecture,
+        f"-std={tools.standard}",
+        "-Xcompiler",
+        "-fPIC,-fvisibility=hidden,-fno-gnu-unique",
+        "-w",
+        *flags,
+    ]
     errors = run_compiler(compile_command, work, seconds)
     if errors is not None:
         return errors
@@ -239,11 +252,9 @@ def full_build(extension: Extension, work: Path, tools: Toolkit, seconds: float)
     return run_compiler(command, work, seconds, environment)
 
 
-def _limits() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
-    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
+# KiB of a file (in blocks of 512 bytes), KiB of memory, seconds of processor; set by a shell, because a process with
+# threads must not run Python between fork and exec.
+_LIMITED = ["/bin/sh", "-c", 'ulimit -c 0; ulimit -f 2097152; ulimit -v 16777216; ulimit -t 600; exec "$@"', "sh"]
 
 
 def run_compiler(
@@ -252,9 +263,14 @@ def run_compiler(
     """Run a compiler in `work`. None on success, else its output; `BuildTimeout` kills the whole process group."""
     search = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '/usr/bin:/bin')}"
     process = subprocess.Popen(
-        command, cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        env={"PATH": search, "HOME": str(work), "TMPDIR": str(work), "LC_ALL": "C", **(environment or {})}, preexec_fn=_limits,
-    )  # fmt: skip
+        [*_LIMITED, *command],
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        env={"PATH": search, "HOME": str(work), "TMPDIR": str(work), "LC_ALL": "C", **(environment or {})},
+    )
     try:
         output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -262,10 +278,8 @@ def run_compiler(
         process.communicate()
         raise BuildTimeout(f"the compiler was still running after {seconds:.0f} s") from None
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     return None if process.returncode == 0 else output.decode(errors="replace")
 
 

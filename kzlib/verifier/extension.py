@@ -14,7 +14,7 @@ from typing import Any
 from kzlib.records import content_id
 
 
-class BadRequest(ValueError):
+class BadRequest(ValueError):  # noqa: N818 - named for what happened
     """The call's arguments are not ones PyTorch would take, or hold a flag that reaches outside the build."""
 
 

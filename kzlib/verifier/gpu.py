@@ -5,13 +5,9 @@ Everything a verdict means is inherited from the CPU's judge; this file is what 
 
 from __future__ import annotations
 
-import gc
-import glob
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +17,19 @@ from kzlib.records import Candidate, Outcome, Task, Timing
 from kzlib.verifier import gpu_pairs, timing, wire
 from kzlib.verifier.build import BadRequest, Builder, BuildFailed, BuildTimeout, build_glue
 from kzlib.verifier.extension import Extension
+from kzlib.verifier.gpu_lanes import Memory, Turnstile
+from kzlib.verifier.gpu_memory import CudaError
+from kzlib.verifier.gpu_references import KEEP_BYTES, GpuReferences
 from kzlib.verifier.gpu_wire import Lender
 from kzlib.verifier.intercept import asks_for_builds, find, may_catch, own_lines
 from kzlib.verifier.judge import Ended, Job, Judge
 from kzlib.verifier.pool import Child, ForkServer, ServerConfig, ServerDied
-from kzlib.verifier.protocols import Protocol
-from kzlib.verifier.references import Broken, Reference, References, _size
+from kzlib.verifier.references import Reference, _size
 from kzlib.verifier.sandbox import Limits
 from kzlib.verifier.store import Store, StoreBusy
+from kzlib.verifier.timing import Result
 from kzlib.verifier.toolkit import ToolMissing
 
-LIVE_BASELINES = 6  # reference processes kept for timing, each with a context of its own
-KEEP_BYTES = 24 << 30
 CONTEXT = 1 << 30  # bytes one process's context and library workspaces may take
 SETS = 14  # times its inputs and weights a judgement of a task may need: two sets, both sides, staged and answered
 
@@ -47,14 +44,18 @@ def executor(device: str, server: Callable[[], ForkServer]) -> tuple[ServerConfi
 
 def server_config(namespaces: bool) -> ServerConfig:
     """A fork server that has imported everything and touched no device."""
-    devices = [d for d in glob.glob("/dev/nvidia*") + glob.glob("/dev/nvidia-caps/*") if not Path(d).is_dir()]
+    devices = [str(d) for d in (*Path("/dev").glob("nvidia*"), *Path("/dev").glob("nvidia-caps/*")) if not d.is_dir()]
     limits = Limits(
         memory=0, file_bytes=1 << 30, scratch_bytes=1 << 30, cpu_seconds=600, open_files=4096, processes=True
     )  # the driver reserves far more address space than it uses; Triton starts ptxas and a C compiler
     return ServerConfig(
-        preload=("kzlib.verifier.gpu_child",), environment={"CUDA_MODULE_LOADING": "LAZY", "CUDA_DEVICE_MAX_CONNECTIONS": "1"}, limits=limits,
-        namespaces=namespaces, readable=("/",), devices=(*devices, "/proc/self/task"),
-    )  # fmt: skip
+        preload=("kzlib.verifier.gpu_child",),
+        environment={"CUDA_MODULE_LOADING": "LAZY", "CUDA_DEVICE_MAX_CONNECTIONS": "1"},
+        limits=limits,
+        namespaces=namespaces,
+        readable=("/",),
+        devices=(*devices, "/proc/self/task"),
+    )
 
 
 _WALLS: list[bool] = []
@@ -76,165 +77,14 @@ def _walls_work() -> bool:
     return _WALLS[0]
 
 
-class Turnstile:
-    """Many may run correctness calls at once; a timed region runs alone. A waiting timed region goes first."""
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._running = 0
-        self._waiting = 0
-        self._alone = False
-
-    @contextmanager
-    def shared(self) -> Iterator[None]:
-        with self._condition:
-            self._condition.wait_for(lambda: not self._alone and not self._waiting)
-            self._running += 1
-        try:
-            yield
-        finally:
-            with self._condition:
-                self._running -= 1
-                self._condition.notify_all()
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        with self._condition:
-            self._waiting += 1
-            self._condition.wait_for(lambda: not self._alone and not self._running)
-            self._waiting -= 1
-            self._alone = True
-        try:
-            yield
-        finally:
-            with self._condition:
-                self._alone = False
-                self._condition.notify_all()
-
-
-class Memory:
-    """Device memory handed out to judgements before they begin, so that large ones wait instead of failing."""
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self._condition = threading.Condition()
-        self._used = 0
-
-    @contextmanager
-    def reserve(self, size: int) -> Iterator[None]:
-        """Wait until `size` bytes are free; more than there are counts as all of them."""
-        size = min(size, self.total)
-        with self._condition:
-            self._condition.wait_for(lambda: self._used + size <= self.total)
-            self._used += size
-        try:
-            yield
-        finally:
-            with self._condition:
-                self._used -= size
-                self._condition.notify_all()
-
-
-class Baseline:
-    """A live reference process and the memory of its results. Timed by one judgement at a time."""
-
-    def __init__(self, child: Child, lender: Lender) -> None:
-        self.child = child
-        self.lender = lender
-        self.lock = threading.Lock()
-
-    def end_process(self) -> None:
-        """Free the process's context; the results stay with the judge."""
-        with self.lock:
-            self.child.end()
-
-
-class GpuReferences(References):
-    """References whose results stay in device memory of the judge, their processes kept for timing."""
-
-    entry = "kzlib.verifier.gpu_child:reference_main"
-
-    def __init__(self, device: int, tf32: bool, seconds: float = 120.0) -> None:
-        super().__init__(seconds=seconds, output_limit=96 << 30)
-        self.device = device
-        self.tf32 = tf32
-        self._live: OrderedDict[int, Baseline] = OrderedDict()
-
-    def request(self, task: Task, seed: int, protocol: Protocol, shake_state: bool) -> dict[str, Any]:
-        return {**super().request(task, seed, protocol, shake_state), "tf32": self.tf32}
-
-    def _run(self, server: ForkServer, task: Task, seed: int, protocol: Protocol, shake_state: bool) -> Reference | Broken:
-        for attempt in range(3):
-            child = server.fork(self.entry)
-            lender = Lender(child, self.device, keep_answers=True)
-            result: Reference | Broken | None = None
-            try:
-                lender.send(self.request(task, seed, protocol, shake_state))
-                result = self._read(lender.receive(self.seconds, self.output_limit))
-            except wire.Deadline:
-                result = Broken("budget", f"the reference needs more than {self.seconds:.0f} s")
-            except wire.Closed:
-                end = child.wait()
-                if end.signal != "SIGKILL" or attempt == 2:
-                    result = Broken("runs", f"the reference's process ended ({end.signal or f'exit code {end.code}'})")
-            except wire.WireError as error:
-                result = Broken("runs", f"the reference's values cannot be passed on: {error}")
-            if isinstance(result, Reference):
-                lender.hold_answer()
-                result.extra["baseline"] = self._keep_alive(Baseline(child, lender))
-                return result
-            child.end()
-            lender.close()
-            if result is not None:
-                return result
-        raise ServerDied("the reference's process was killed three times")
-
-    def _keep_alive(self, baseline: Baseline) -> Baseline:
-        with self._lock:
-            self._live[id(baseline)] = baseline
-            ended = [self._live.popitem(last=False)[1] for _ in range(max(0, len(self._live) - LIVE_BASELINES))]
-        for old in ended:
-            old.end_process()
-        return baseline
-
-    def make_room(self, size: int, total: int) -> None:
-        """Forget kept results until `size` of `total` bytes are free of them."""
-        with self._lock:
-            kept = sum(s for _, s in self._kept.values())
-            while self._kept and kept > total - size:
-                kept -= self._kept.popitem(last=False)[1][1]
-        gc.collect()
-
-    def revive(self, server: ForkServer, job: Job, reference: Reference, shake_state: bool) -> Baseline:
-        """The reference's live process; started again if it had to make room."""
-        baseline: Baseline = reference.extra["baseline"]
-        with self._lock:
-            if id(baseline) in self._live:
-                self._live.move_to_end(id(baseline))
-                return baseline
-        again = self._run(server, job.task, job.seed, job.protocol, shake_state)
-        if isinstance(again, Broken):
-            raise ServerDied(f"the reference ran once and not again ({again.message})")
-        reference.extra["baseline"] = again.extra["baseline"]
-        reference.extra.setdefault("memory", []).append(baseline)
-        return again.extra["baseline"]
-
-    def _keep(self, key: tuple[Any, ...], result: Reference | Broken) -> None:
-        size = 0 if isinstance(result, Broken) else sum(_size([s.inputs, s.native, s.exact]) for s in result.sets)
-        with self._lock:
-            self._busy.pop(key, None)
-            self._kept[key] = (result, size)
-            total = sum(s for _, s in self._kept.values())
-            while len(self._kept) > 256 or (total > KEEP_BYTES and len(self._kept) > 1):
-                total -= self._kept.popitem(last=False)[1][1]
-
-
 class GpuJudge(Judge):
     """Judges on one GPU. `tf32` is the declared precision mode of library products, for both sides alike."""
 
     entry = "kzlib.verifier.gpu_child:candidate_main"
 
-    def __init__(self, server: Callable[[], ForkServer], device: int, tf32: bool = False, builder: Builder | None = None) -> None:
+    def __init__(
+        self, server: Callable[[], ForkServer], device: int, tf32: bool = False, builder: Builder | None = None
+    ) -> None:
         super().__init__(server, GpuReferences(device, tf32))
         self.device = device
         self.tf32 = tf32
@@ -253,8 +103,15 @@ class GpuJudge(Judge):
         size = 2 * CONTEXT + SETS * self._task_bytes(job.task)
         with self.memory.reserve(size):
             if size > self.memory.total // 4:
-                self.references.make_room(size, self.memory.total)  # type: ignore[attr-defined]
-            return super()._judge(job, last)
+                self.references.make_room(job.task.id)  # type: ignore[attr-defined]
+            try:
+                return super()._judge(job, last)
+            except (CudaError, torch.OutOfMemoryError) as error:
+                self.references.make_room(job.task.id)  # type: ignore[attr-defined]
+                free, total = (round(n / 2**30, 1) for n in torch.cuda.mem_get_info(self.device))
+                need = round(size / 2**30, 1)
+                said = str(error).splitlines()[0][:120]
+                raise ServerDied(f"{said}; about {need} GiB asked for, {free} of {total} GiB free") from None
 
     def _task_bytes(self, task: Task) -> int:
         """Bytes of a task's inputs and weights; 256 MiB where only running it would tell."""
@@ -380,7 +237,8 @@ class GpuJudge(Judge):
 
     def timing(self, job: Job, reference: Reference, report: dict[str, Any], child: Any) -> Timing | None:
         """Timed pairs against the reference, alone on the device; `Ended` for a time or an answer that cannot be."""
-        baseline = self.references.revive(self.server(), job, reference, not job.evidence.get("weights"))  # type: ignore[attr-defined]
+        references: Any = self.references
+        baseline = references.revive(self.server(), job, reference, not job.evidence.get("weights"))
 
         limit = 4 * _size([reference.sets[0].native, reference.sets[0].inputs]) + (8 << 20)
 
@@ -402,15 +260,20 @@ class GpuJudge(Judge):
                 raise Ended(Outcome.CHEAT, "time", str(error), call=error.call) from None
         return self._judged(job, reference, timing.summarise(samples))
 
-    def _judged(self, job: Job, reference: Reference, result: timing.Result) -> Timing:
+    def _judged(self, job: Job, reference: Reference, result: Result) -> Timing:
         written = _size([reference.sets[0].native])
         flops = 0.0  # counted operations are the reference's way to the answer, not the least there is
         floor = timing.floor_us(written, self.l2_bytes, flops, "float32", timing.device_facts(self.name))
         charged = timing.charged_us(result)
-        job.evidence.update({
-            "floor_us": round(floor, 2), "hidden_us": round(result.hidden_us, 1), "timing_error": round(result.error, 4),
-            "clock_mhz": _clock(self.device), "baseline_mode": "eager",
-        })  # fmt: skip
+        job.evidence.update(
+            {
+                "floor_us": round(floor, 2),
+                "hidden_us": round(result.hidden_us, 1),
+                "timing_error": round(result.error, 4),
+                "clock_mhz": _clock(self.device),
+                "baseline_mode": "eager",
+            }
+        )
         if timing.too_fast(result.candidate_us, floor):
             message = f"{result.candidate_us:.1f} us is less than the device needs to write the answer ({floor:.1f} us)"
             raise Ended(Outcome.CHEAT, "time", message)
@@ -418,9 +281,14 @@ class GpuJudge(Judge):
             job.evidence["clocks_disagree"] = True
         speedup = result.speedup * result.candidate_us / charged
         return Timing(
-            round(charged, 3), round(result.baseline_us, 3), round(speedup, 4), "measured", result.n, round(result.spread, 4),
+            round(charged, 3),
+            round(result.baseline_us, 3),
+            round(speedup, 4),
+            "measured",
+            result.n,
+            round(result.spread, 4),
             result.launch_bound,
-        )  # fmt: skip
+        )
 
 
 def _clock(device: int) -> int | None:

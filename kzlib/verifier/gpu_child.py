@@ -6,7 +6,6 @@ value is here. Source: issue 4, items 3 and 4; DESIGN section 6.
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import os
 import socket
@@ -19,12 +18,10 @@ import torch
 
 from kzlib.verifier import children, gpu_wire, loader, wire
 from kzlib.verifier.candidate import CandidateError, flags, output_problem, threads
+from kzlib.verifier.gpu_clock import DEVICE, Clock, timed_call
+from kzlib.verifier.gpu_launches import Launches
 from kzlib.verifier.ops import OpLog
 from kzlib.verifier.reference import WIDE, Reference, TaskError
-
-DEVICE = torch.device("cuda", 0)
-MAX_SLEEP_CYCLES = 6_000_000  # about 3 ms
-DELAY_CYCLES = 1_000_000  # about 0.5 ms: longer than a host needs to start a kernel
 
 
 def warm_up() -> None:
@@ -65,57 +62,6 @@ def _device_setup(tf32: bool) -> None:
     torch.cuda.set_device(DEVICE)
     torch.backends.cuda.matmul.allow_tf32 = tf32
     torch.backends.cudnn.allow_tf32 = tf32
-
-
-class Clock:
-    """Times one call with device events, cold and without the host's launch cost: flush, a short spin, start, call, end.
-
-    Every function it needs is taken before generated code is imported.
-    """
-
-    def __init__(self) -> None:
-        properties = torch.cuda.get_device_properties(DEVICE)
-        self._flush = torch.empty(2 * properties.L2_cache_size // 4 + 1024, dtype=torch.int32, device=DEVICE)
-        self._zero = torch.Tensor.zero_
-        self._sleep = torch.cuda._sleep
-        self._copy = torch.Tensor.copy_
-        self._synchronize = torch.cuda.synchronize
-        self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        self._record = torch.cuda.Event.record
-        self._elapsed = torch.cuda.Event.elapsed_time
-        self._now = time.perf_counter
-        self.cycles = 200_000
-
-    def time(self, call: Callable[[], Any], inputs: Any, staged: Any) -> tuple[Any, float]:
-        """The call's result, and host microseconds it took to enqueue the call; `read` gives the device's."""
-        self._synchronize()
-        self.deliver(inputs, staged)
-        self._zero(self._flush)
-        self._sleep(self.cycles)
-        self._record(self._start)
-        begun = self._now()
-        result = call()
-        enqueued = self._now() - begun
-        self._record(self._end)
-        return result, enqueued * 1e6
-
-    def deliver(self, inputs: Any, staged: Any) -> None:
-        """Put the staged contents into the inputs, in stream order, a good while after this returns.
-
-        Work on a stream that does not wait for the current one starts before and reads what stood there earlier.
-        """
-        self._sleep(DELAY_CYCLES)
-        for live, fresh in zip(children.tensors_of(inputs), children.tensors_of(staged), strict=True):
-            self._copy(live, fresh)
-
-    def read(self) -> float:
-        """Device microseconds of the last timed call, once everything has ended."""
-        self._synchronize()
-        return self._elapsed(self._start, self._end) * 1e3
-
-    def settle(self, enqueue_us: float) -> None:
-        """Spin about as long as the host needs to enqueue one call (the clock of the device is near 2 GHz)."""
-        self.cycles = int(min(MAX_SLEEP_CYCLES, max(40_000, 2.0 * enqueue_us * 2000)))
 
 
 def context_main(channel: socket.socket, walls: list[str]) -> None:
@@ -207,93 +153,7 @@ def reference_main(channel: socket.socket, walls: list[str]) -> None:
 def _serve_timing(borrower: gpu_wire.Borrower, clock: Clock, model: torch.nn.Module) -> None:
     while True:
         request = borrower.receive()
-        borrower.send({"event": "timed", **_timed(clock, model, request)})
-
-
-def _timed(clock: Clock, model: torch.nn.Module, request: dict[str, Any]) -> dict[str, Any]:
-    with torch.no_grad():
-        output, enqueue_us = clock.time(lambda: model(*request["inputs"]), request["inputs"], request["staged"])
-        kept = children.copy_tree(output)  # at once, before anything is waited for: late work on another stream is missed
-    device_us = clock.read()
-    if request.get("settle"):
-        clock.settle(enqueue_us)
-    return {"output": kept, "device_us": device_us, "enqueue_us": enqueue_us}
-
-
-class Launches:
-    """Counts launches of the candidate's own kernels, and can leave them out.
-
-    Triton kernels are counted at `JITFunction.run`, lean extensions in their launch functions, NVRTC kernels at the call.
-    """
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
-        self.skip = False
-        self.other_streams = False
-        self.sealed = True  # False when a kernel may run that nothing here can leave out
-        self.extensions: list[ctypes.CDLL] = []
-        self.current = None  # read by OpLog
-        self.storages: dict[int, int] = {}
-        self._extension_seen = 0
-
-    def watch(self) -> None:
-        """Put the counters in place; before the candidate is imported."""
-        from torch.cuda import _utils
-        from triton.runtime.jit import JITFunction
-
-        run, call = JITFunction.run, _utils._CudaKernel.__call__
-
-        def counted_run(function: Any, *args: Any, **kwargs: Any) -> Any:
-            if kwargs.get("warmup"):
-                return run(function, *args, **kwargs)
-            self._note(getattr(function, "__name__", "kernel"), args, kwargs)
-            return None if self.skip else run(function, *args, **kwargs)
-
-        def counted_call(kernel: Any, grid: Any = (1, 1, 1), block: Any = (1, 1, 1), args: Any = None, *rest: Any, **named: Any) -> Any:
-            self._note("nvrtc kernel", args or (), {})
-            return None if self.skip else call(kernel, grid, block, args, *rest, **named)
-
-        JITFunction.run = counted_run
-        _utils._CudaKernel.__call__ = counted_call
-
-    def add_extension(self, path: str, kind: str) -> None:
-        """Watch a loaded extension."""
-        if kind == "lean":
-            self.extensions.append(ctypes.CDLL(path))
-        else:
-            self.sealed = False
-
-    def set_skip(self, skip: bool) -> None:
-        """Leave out every own kernel from now on, or no longer."""
-        self.skip = skip
-        for library in self.extensions:
-            ctypes.c_int.in_dll(library, "kz_skip").value = int(skip)
-
-    def take(self) -> list[dict[str, Any]]:
-        """Launches since the last call."""
-        rows, self.rows = self.rows, []
-        total = sum(ctypes.c_longlong.in_dll(library, "kz_launches").value for library in self.extensions)
-        rows += [_launch_facts("extension kernel", 0)] * min(4096, total - self._extension_seen)
-        self._extension_seen = total
-        if not self.sealed and not rows:
-            rows.append(_launch_facts("kernel of a full extension", 0))
-        return rows
-
-    def _note(self, name: str, args: Any, kwargs: dict[str, Any]) -> None:
-        if torch._C._cuda_getCurrentRawStream(0):
-            self.other_streams = True
-        values = (*args, *kwargs.values())
-        size = sum(v.numel() * v.element_size() for v in values if isinstance(v, torch.Tensor))
-        if len(self.rows) < 100_000:
-            self.rows.append(_launch_facts(name, size))
-
-
-def _launch_facts(name: str, size: int) -> dict[str, Any]:
-    """One launch in the form of the interpreter's records; what a GPU does not show is left neutral."""
-    return {
-        "name": name, "programs": 0, "loaded": size, "stored": 0, "unique": size, "flops": 0, "copy": False, "stores": 1,
-        "conflict": "", "tuning": False,
-    }  # fmt: skip
+        borrower.send({"event": "timed", **timed_call(clock, model, request)})
 
 
 def candidate_main(channel: socket.socket, walls: list[str]) -> None:
@@ -440,7 +300,7 @@ class GpuSession:
         """One timed call on the lent memory."""
         assert self.model is not None
         model = self.model
-        return self._stage("run", lambda: _timed(self.clock, model, request))
+        return self._stage("run", lambda: timed_call(self.clock, model, request))
 
     def report(self) -> dict[str, Any]:
         """Facts about the calls made so far."""

@@ -1,4 +1,4 @@
-"""Device memory that the judge owns and lends: made here, opened by a child through a file descriptor, never the reverse.
+"""Device memory the judge owns and lends: made here, opened by a child through a descriptor, never the reverse.
 
 A block is a CUDA virtual-memory allocation exported as a descriptor, so it crosses process, user and pid borders with
 the socket it is sent over and ends with its last user. Source: issue 4, item 3; verifiers.md B4, B6.
@@ -6,6 +6,7 @@ the socket it is sent over and ends with its last user. Source: issue 4, item 3;
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -16,6 +17,7 @@ import torch
 
 BAND = 4096  # bytes of pattern before and after every tensor lent
 ALIGN = 512
+OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
 PATTERN = 0xFF  # all ones: NaN as a float of any width, -1 as an integer
 
 
@@ -52,14 +54,21 @@ class _Location(ctypes.Structure):
 
 class _Flags(ctypes.Structure):
     _fields_ = (
-        ("compression", ctypes.c_ubyte), ("rdma", ctypes.c_ubyte), ("usage", ctypes.c_ushort), ("reserved", ctypes.c_ubyte * 4),
-    )  # fmt: skip
+        ("compression", ctypes.c_ubyte),
+        ("rdma", ctypes.c_ubyte),
+        ("usage", ctypes.c_ushort),
+        ("reserved", ctypes.c_ubyte * 4),
+    )
 
 
 class _Properties(ctypes.Structure):
     _fields_ = (
-        ("type", ctypes.c_int), ("handles", ctypes.c_int), ("location", _Location), ("windows", ctypes.c_void_p), ("flags", _Flags),
-    )  # fmt: skip
+        ("type", ctypes.c_int),
+        ("handles", ctypes.c_int),
+        ("location", _Location),
+        ("windows", ctypes.c_void_p),
+        ("flags", _Flags),
+    )
 
 
 class _Access(ctypes.Structure):
@@ -161,7 +170,6 @@ class Block:
             _check("cuMemRelease", self._handle)
 
     def __del__(self) -> None:
-        try:
+        # the process or its context is ending, which frees the block anyway
+        with contextlib.suppress(CudaError, RuntimeError, TypeError, AttributeError):
             self.close()
-        except (CudaError, RuntimeError, TypeError, AttributeError):
-            pass  # the process or its context is ending, which frees the block anyway

@@ -1,4 +1,4 @@
-"""Timed pairs on a GPU: baseline and candidate in turn, on fresh contents under the same pointers, every output checked.
+"""Timed pairs on a GPU: baseline and candidate in turn, fresh contents under the same pointers, outputs checked.
 
 Runs in the judge. Each side is another process with a context of its own; the judge owns inputs and outputs of both.
 Source: issue 4, item 4; DESIGN section 6, points 2 and 7; verifiers.md A1-A31, B15-B19.
@@ -17,7 +17,7 @@ from kzlib.verifier import timing
 from kzlib.verifier.gpu_wire import Lender
 
 CHUNK = 1 << 26
-# Allowed difference between two native results of the same contents, in epsilons of the type; stale answers differ more.
+# Allowed difference of two native results of the same contents, in epsilons of the type; stale ones differ more.
 _EPSILON = {torch.float64: 2.0**-52, torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 _FACTOR = {torch.float16: 16.0, torch.bfloat16: 16.0}
 
@@ -32,7 +32,7 @@ class StaleAnswer(Exception):  # noqa: N818 - control flow of the judgement
 
 
 def refreshed(value: Any, source: Any, random_state: random.Random) -> Any:
-    """Write new contents over `value` from `source`: rolled along the first axis and scaled; returns the tree of `value`.
+    """Write new contents over `value` from `source`, rolled along the first axis and scaled; returns `value`.
 
     Whole numbers and booleans are rolled only. A tensor with many zeros (a mask, a triangle) is scaled only, by one of
     many factors, so that its structure stays.
@@ -79,8 +79,12 @@ def _tensor_disagreement(output: torch.Tensor, expected: torch.Tensor, loosen: f
     if not expected.numel():
         return 0.0
     if not expected.is_floating_point():
-        return float((output != expected).float().mean()) if not expected.is_complex() else _tensor_disagreement(
-            torch.view_as_real(output.resolve_conj()), torch.view_as_real(expected.resolve_conj()), loosen
+        return (
+            float((output != expected).float().mean())
+            if not expected.is_complex()
+            else _tensor_disagreement(
+                torch.view_as_real(output.resolve_conj()), torch.view_as_real(expected.resolve_conj()), loosen
+            )
         )
     epsilon = _EPSILON.get(expected.dtype, 2.0**-3) * _FACTOR.get(expected.dtype, 2048.0) * loosen
     out, near = output.reshape(-1), expected.reshape(-1)
@@ -97,9 +101,15 @@ class Pairs:
     """Collects timed pairs for one candidate against its reference."""
 
     def __init__(
-        self, baseline: Lender, candidate: Lender, inputs: list[Any], seed: int, answer: Callable[[Lender, Any], dict[str, Any]],
-        loosen: float = 1.0, seconds: float = 2.0,
-    ) -> None:  # fmt: skip
+        self,
+        baseline: Lender,
+        candidate: Lender,
+        inputs: list[Any],
+        seed: int,
+        answer: Callable[[Lender, Any], dict[str, Any]],
+        loosen: float = 1.0,
+        seconds: float = 2.0,
+    ) -> None:
         self.sides = {"baseline": baseline, "candidate": candidate}
         self.inputs = inputs
         self.contents = _empty_like(inputs)

@@ -213,7 +213,7 @@ class Lender:
         _send_descriptor(self.child.channel, self.outbound)
 
     def hold_answer(self) -> None:
-        """Keep the block of the last answer for as long as this lender lives; the child's `forget_answer` is the other half."""
+        """Keep the last answer's block while this lender lives; the child's `forget_answer` is the other half."""
         if self.outbound is not None:
             self._kept.append(self.outbound)
             self.outbound = None

@@ -18,24 +18,48 @@ from typing import Any
 from kzlib.verifier.extension import INLINE_PARAMETERS, LOAD_PARAMETERS, Extension, bind, inline_request
 
 _STABLE = (
-    "aoti_torch_new_tensor_handle", "aoti_torch_delete_tensor_object", "aoti_torch_get_data_ptr", "aoti_torch_get_dim",
-    "aoti_torch_get_numel", "aoti_torch_get_sizes", "aoti_torch_get_strides", "aoti_torch_get_dtype",
-    "aoti_torch_get_device_type", "aoti_torch_get_device_index", "aoti_torch_get_storage_offset", "aoti_torch_empty_strided",
+    "aoti_torch_new_tensor_handle",
+    "aoti_torch_delete_tensor_object",
+    "aoti_torch_get_data_ptr",
+    "aoti_torch_get_dim",
+    "aoti_torch_get_numel",
+    "aoti_torch_get_sizes",
+    "aoti_torch_get_strides",
+    "aoti_torch_get_dtype",
+    "aoti_torch_get_device_type",
+    "aoti_torch_get_device_index",
+    "aoti_torch_get_storage_offset",
+    "aoti_torch_empty_strided",
     "aoti_torch_zero_",
-)  # fmt: skip
+)
 _STREAM = "aoti_torch_get_current_cuda_stream"
 _DTYPES = {
-    0: "uint8", 1: "int8", 2: "int16", 3: "int32", 4: "int64", 5: "float16", 6: "float32", 7: "float64", 9: "complex64",
-    10: "complex128", 11: "bool", 15: "bfloat16", 23: "float8_e5m2", 24: "float8_e4m3fn", 27: "uint16", 28: "uint32", 29: "uint64",
-}  # fmt: skip
+    0: "uint8",
+    1: "int8",
+    2: "int16",
+    3: "int32",
+    4: "int64",
+    5: "float16",
+    6: "float32",
+    7: "float64",
+    9: "complex64",
+    10: "complex128",
+    11: "bool",
+    15: "bfloat16",
+    23: "float8_e5m2",
+    24: "float8_e4m3fn",
+    27: "uint16",
+    28: "uint32",
+    29: "uint64",
+}
 _FORMATS = {0: "contiguous_format", 1: "preserve_format", 2: "channels_last", 3: "channels_last_3d"}
 
 
-class NotPrepared(RuntimeError):
+class NotPrepared(RuntimeError):  # noqa: N818 - named for what happened
     """The candidate asks for an extension that was not built before it started."""
 
 
-class NotBuilt(RuntimeError):
+class NotBuilt(RuntimeError):  # noqa: N818 - named for what happened
     """The extension the candidate asks for did not compile; the message holds the compiler's lines."""
 
 
@@ -60,9 +84,15 @@ def load_glue(path: Path) -> types.ModuleType:
         stream = ctypes.cast(getattr(cuda, _STREAM), ctypes.c_void_p).value or 0
     dtypes = {number: getattr(torch, name) for number, name in _DTYPES.items()}
     glue.setup(
-        torch, torch.Tensor, _aoti.unsafe_alloc_void_ptr_from_tensor, _aoti.alloc_tensors_by_stealing_from_void_ptrs, dtypes,
-        {dtype: number for number, dtype in dtypes.items()}, {k: getattr(torch, v) for k, v in _FORMATS.items()}, (*addresses, stream),
-    )  # fmt: skip
+        torch,
+        torch.Tensor,
+        _aoti.unsafe_alloc_void_ptr_from_tensor,
+        _aoti.alloc_tensors_by_stealing_from_void_ptrs,
+        dtypes,
+        {dtype: number for number, dtype in dtypes.items()},
+        {k: getattr(torch, v) for k, v in _FORMATS.items()},
+        (*addresses, stream),
+    )
     return glue
 
 
@@ -121,5 +151,5 @@ def load_request(arguments: Mapping[str, Any]) -> Extension:
             "extra_cuda_cflags": arguments.get("extra_cuda_cflags"),
             "extra_ldflags": arguments.get("extra_ldflags"),
             "no_implicit_headers": True,
-        }  # fmt: skip
+        }
     )

@@ -24,7 +24,7 @@ MANIFEST = "manifest.json"
 _KEY = re.compile(r"[0-9a-f]{16,64}")
 
 
-class StoreBusy(TimeoutError):
+class StoreBusy(TimeoutError):  # noqa: N818 - named for what happened
     """Somebody has been building this key for longer than the caller wants to wait."""
 
 
@@ -72,7 +72,7 @@ class Store:
         return self.entries / key
 
     def get(self, key: str) -> Path | None:
-        """The entry's folder, or None. An entry whose files do not match its manifest is removed and counts as absent."""
+        """The entry's folder, or None. One whose files do not match its manifest is removed and counts as absent."""
         entry = self.path(key)
         if not entry.is_dir():
             return None

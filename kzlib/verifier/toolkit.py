@@ -15,7 +15,7 @@ from pathlib import Path
 LEAN = Path(__file__).parent / "lean"
 
 
-class ToolMissing(RuntimeError):
+class ToolMissing(RuntimeError):  # noqa: N818 - named for what happened
     """This machine cannot build CUDA code: `infra`, never `compile_fail`."""
 
 
@@ -87,7 +87,14 @@ def toolkit(arch: str = "90") -> Toolkit:
     library = next((f for f in folders if list(f.glob("libcudart.so*"))), None)
     if library is None:
         raise ToolMissing(f"libcudart.so was not found under {home}: install the CUDA runtime library")
-    include = next((f for f in (home / "include", home / "targets" / "x86_64-linux" / "include") if (f / "cuda_runtime.h").exists()), None)
+    include = next(
+        (
+            f
+            for f in (home / "include", home / "targets" / "x86_64-linux" / "include")
+            if (f / "cuda_runtime.h").exists()
+        ),
+        None,
+    )
     if include is None:
         raise ToolMissing(f"cuda_runtime.h was not found under {home}: install the CUDA headers")
     root = Path(torch.__file__).parent

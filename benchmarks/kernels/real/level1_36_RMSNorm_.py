@@ -34,7 +34,7 @@ def div_kernel(x_ptr, h_ptr, out_ptr, n, C, H, W, BLOCK: tl.constexpr):
 
 
 class ModelNew(nn.Module):
-    def __init__(self, num_features: int, eps: float=1e-05):
+    def __init__(self, num_features: int, eps: float = 1e-05):
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -42,7 +42,9 @@ class ModelNew(nn.Module):
     def forward(self, x: torch.Tensor):
         h = torch.empty((x.shape[0], 1, x.shape[2], x.shape[3]), device=x.device)
         n = h.numel()
-        pow_mean_add_sqrt_kernel[(triton.cdiv(n, 1024),)](x, h, n, x.shape[2], x.shape[3], x.shape[1], self.eps, BLOCK=1024)
+        pow_mean_add_sqrt_kernel[(triton.cdiv(n, 1024),)](
+            x, h, n, x.shape[2], x.shape[3], x.shape[1], self.eps, BLOCK=1024
+        )
         out = torch.empty_like(x)
         n = out.numel()
         div_kernel[(triton.cdiv(n, 1024),)](x, h, out, n, x.shape[1], x.shape[2], x.shape[3], BLOCK=1024)

@@ -39,7 +39,9 @@ class ModelNew(nn.Module):
     def forward(self, predictions, targets):
         h = torch.empty((predictions.shape[0],), device=predictions.device)
         n = predictions.shape[1]
-        logsumexp_gather_squeeze_sub_kernel[(predictions.shape[0],)](predictions, targets, h, n, BLOCK=triton.next_power_of_2(n))
+        logsumexp_gather_squeeze_sub_kernel[(predictions.shape[0],)](
+            predictions, targets, h, n, BLOCK=triton.next_power_of_2(n)
+        )
         out = torch.empty((), device=predictions.device)
         n = predictions.shape[0]
         mean_kernel[(1,)](h, out, n, BLOCK=4096)

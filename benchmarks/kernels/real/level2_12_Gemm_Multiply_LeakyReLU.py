@@ -5,7 +5,9 @@ import triton.language as tl
 
 
 @triton.jit
-def linear_mul_leaky_relu_kernel(x_ptr, w_ptr, b_ptr, out_ptr, M, N, K, multiplier, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def linear_mul_leaky_relu_kernel(
+    x_ptr, w_ptr, b_ptr, out_ptr, M, N, K, multiplier, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
     m = tl.program_id(0) * BM + tl.arange(0, BM)[:, None]
     n = tl.program_id(1) * BN + tl.arange(0, BN)[None, :]
     acc = tl.zeros((BM, BN), tl.float32)
@@ -33,5 +35,7 @@ class ModelNew(nn.Module):
         M = x.shape[0]
         N = self.gemm.weight.shape[0]
         K = x.shape[1]
-        linear_mul_leaky_relu_kernel[(triton.cdiv(M, 64), triton.cdiv(N, 64))](x, self.gemm.weight, self.gemm.bias, out, M, N, K, self.multiplier, BM=64, BN=64, BK=32)
+        linear_mul_leaky_relu_kernel[(triton.cdiv(M, 64), triton.cdiv(N, 64))](
+            x, self.gemm.weight, self.gemm.bias, out, M, N, K, self.multiplier, BM=64, BN=64, BK=32
+        )
         return out

@@ -31,5 +31,7 @@ class ModelNew(nn.Module):
         M = x.shape[0]
         N = self.linear.weight.shape[0]
         K = x.shape[1]
-        linear_mish_kernel[(triton.cdiv(M, 64), triton.cdiv(N, 64))](x, self.linear.weight, self.linear.bias, out, M, N, K, BM=64, BN=64, BK=32)
+        linear_mish_kernel[(triton.cdiv(M, 64), triton.cdiv(N, 64))](
+            x, self.linear.weight, self.linear.bias, out, M, N, K, BM=64, BN=64, BK=32
+        )
         return out

@@ -43,7 +43,9 @@ class ModelNew(nn.Module):
         M = x.shape[0]
         N = self.linear.weight.shape[0]
         K = x.shape[1]
-        linear_sigmoid_kernel[(triton.cdiv(M, 64), triton.cdiv(N, 64))](x, self.linear.weight, self.linear.bias, h, M, N, K, BM=64, BN=64, BK=32)
+        linear_sigmoid_kernel[(triton.cdiv(M, 64), triton.cdiv(N, 64))](
+            x, self.linear.weight, self.linear.bias, h, M, N, K, BM=64, BN=64, BK=32
+        )
         out = torch.empty((x.shape[0], 1), device=x.device)
         n = self.linear.weight.shape[0]
         sum_kernel[(x.shape[0],)](h, out, n, BLOCK=4096)
