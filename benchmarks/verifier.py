@@ -120,8 +120,8 @@ def judge(
 
 
 def small(name: str, count: int, per_task: int) -> tuple[list[Task], list[Candidate]]:
-    """`count` small candidates, each another source: kernels/<name>.py with a number written in."""
-    text = (KERNELS / f"{name}.py").read_text()
+    """`count` small candidates, each another source: kernels/<name>.py.txt with a number written in."""
+    text = (KERNELS / f"{name}.py.txt").read_text()
     backend = "triton" if name.startswith("triton") else "cuda"
     tasks, candidates = [], []
     for index in range(count):
