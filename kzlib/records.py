@@ -166,7 +166,9 @@ def from_json(kind: type[Record], row: dict[str, Any]) -> Record:
     row = dict(row)
     schema = row.pop("schema", None)
     if schema != SCHEMA:
-        raise ValueError(f"this record has schema {schema}, this version reads {SCHEMA}: make it again with this version")
+        raise ValueError(
+            f"this record has schema {schema}, this version reads {SCHEMA}: make it again with this version"
+        )
     names = {f.name for f in dataclasses.fields(kind)}
     unknown = sorted(set(row) - names)
     if unknown:
@@ -188,7 +190,9 @@ def read_jsonl(path: str | os.PathLike[str], kind: type[Record]) -> Iterator[Rec
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise ValueError(f"{path}, line {number}, is not JSON ({error.msg}): delete the file and run its stage again") from None
+            raise ValueError(
+                f"{path}, line {number}, is not JSON ({error.msg}): delete the file and run its stage again"
+            ) from None
         yield from_json(kind, row)
     if torn:
         try:

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - tables, one row a case
 """Lookup and scatter: integer inputs that must stay integers, atomics, joins."""
 
 from __future__ import annotations
