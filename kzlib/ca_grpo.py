@@ -172,6 +172,8 @@ class GroupTrainer(GRPOTrainer):
     gather, so rewards and advantages are the same on any number of processes.
     """
 
+    model: Any  # the base class allows None, which no step of training meets
+
     objective = CAGRPO()
 
     def __init__(
@@ -212,7 +214,7 @@ class GroupTrainer(GRPOTrainer):
         model = self.accelerator.unwrap_model(self.model_wrapped)
         model.eval()
         ids = policy.sample_rows(
-            model, self._tokenizer, prompt_ids, self.max_completion_length, self.temperature, self.top_p
+            model, self._tokenizer, prompt_ids, self.max_completion_length or 0, self.temperature, self.top_p
         )
         model.train()
         return ids, None

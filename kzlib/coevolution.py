@@ -217,7 +217,7 @@ def stabilized(
     buffer = stabilizers.RetryBuffer(seed=settings.seed)
     if "dynamic_retry" in names:
         bases.insert(0, stabilizers.DynamicRetry)
-        plan["prepare"] = lambda trainer: vars(trainer).update(retry=buffer, style=style)
+        plan["prepare"] = lambda trainer: trainer.__dict__.update(retry=buffer, style=style)
     kind = bases[0] if len(bases) == 1 else type("StabilizedTrainer", tuple(bases), {})
     return Plan(kind, facts=reward.last_rows, summary=coder_summary, **plan)
 
@@ -231,7 +231,7 @@ def _train(
         steps.append()
         rollouts.append()
         return []
-    trainer = plan.trainer(
+    trainer: Any = plan.trainer(
         model=model,
         reward_funcs=plan.rewards,
         args=trainer_arguments(settings, folder, **plan.config),

@@ -193,7 +193,7 @@ def load(path_or_id: str | os.PathLike[str], device: str = "cpu", dtype: str | N
     tokenizer.padding_side = "left"
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
-    return model.to(device), tokenizer
+    return model.to(device), tokenizer  # type: ignore[arg-type]
 
 
 def fingerprint(model: Any) -> str:

@@ -182,7 +182,7 @@ def from_json(kind: type[Record], row: dict[str, Any]) -> Record:
 
 
 def read_jsonl(path: str | os.PathLike[str], kind: type[Record]) -> Iterator[Record]:
-    """Records of a JSON-lines file. A torn last line (a writer was killed) is left out; any other bad line is an error."""
+    """Records of a JSON-lines file. A torn last line (its writer was killed) is left out; a bad line is an error."""
     text = Path(path).read_text(encoding="utf-8")
     lines = text.split("\n")
     torn = lines.pop()  # "" after a complete file

@@ -29,9 +29,14 @@ Check = Callable[[list[Task], list[tuple[str, ...]]], "list[ModuleCheck]"]
 
 
 class Text(Protocol):
-    text: str
-    tokens: int
-    finish_reason: str
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def tokens(self) -> int: ...
+
+    @property
+    def finish_reason(self) -> str: ...
 
 
 # modules, answers a module -> for each module its answers, from the frozen Coder, in one batch
@@ -230,7 +235,7 @@ class ProposerReward:
         """K answers of the frozen Coder to every module, judged together: verdicts come while others still build."""
         if not unique:
             return
-        written = self.solve(unique, self.k)
+        written = self.solve(list(unique), self.k)
         answers = [
             Answer(task.id, i, self.backend, t.text, t.tokens, t.finish_reason)
             for task, texts in zip(unique, written, strict=True)

@@ -163,7 +163,7 @@ class DynamicRetry(GroupTrainer):
     def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
         if not self.model.training:
             return super()._generate_and_score_completions(inputs)
-        n, rank, G = len(inputs), self.accelerator.process_index, self.num_generations
+        n, rank, G = len(inputs), self.accelerator.process_index, self.num_generations or 1
         groups = n * self.accelerator.num_processes // G
         replayed = {g: f for g in range(groups) if (f := self.retry.take(self.state.global_step, g))}
         mine = [self._row(replayed.get((rank * n + i) // G), row) for i, row in enumerate(inputs)]
@@ -189,7 +189,7 @@ class DynamicRetry(GroupTrainer):
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         # Before the rest: the trainer's state is written last and says that the checkpoint is whole.
-        folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
+        folder = Path(str(self.args.output_dir)) / f"checkpoint-{self.state.global_step}"
         if self.args.should_save:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "retry.json").write_text(json.dumps(self.retry.state()), encoding="utf-8")

@@ -210,8 +210,8 @@ def mutant_table(rows: list[Row]) -> Iterable[str]:
     same, broken = (sum(row["effect"] == effect for row in rows) for effect in ("same", "broken"))
     yield ""
     yield (
-        f"Besides these, {len(unsafe)} mutants read or write outside their arguments' memory: {refused} are refused. Not "
-        f"judged: {broken} that do not run, and {same} that change no value beyond rounding on four input sets."
+        f"Besides these, {len(unsafe)} mutants read or write outside their arguments' memory: {refused} are refused. "
+        f"Not judged: {broken} that do not run, and {same} that change no value beyond rounding on four input sets."
     )
     missed = [row for row in rows if row["effect"] == "changed" and row["outcome"] == "pass"]
     if missed:

@@ -269,7 +269,7 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
 
     wide: stretched to a peak of 128 about the mean (exp overflows), the same about zero, x 4.
     shifted: a tenth of the spread, moved by forty of the new standard deviations; a tenth of the scale.
-    sunk: shifted with the other sign, or a maximum that starts at 0 would pass; left out where the reference forbids it.
+    sunk: shifted with the other sign, or a maximum that starts at 0 would pass; only where the reference allows.
     A tensor with many exact zeros keeps them (a mask or a triangular matrix), so it is scaled and never shifted.
     """
     floating = [t for t in children.tensors_of(inputs) if t.is_floating_point() and t.numel()]
@@ -297,7 +297,9 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
     def sunk(x: torch.Tensor) -> torch.Tensor:
         return -shifted(x)
 
-    steps = {WIDE: [centred, peak, scaled(4)], SHIFTED: [shifted, scaled(0.1), scaled(0.5)], SUNK: [sunk]}[kind]
+    steps: list[Any] = {WIDE: [centred, peak, scaled(4)], SHIFTED: [shifted, scaled(0.1), scaled(0.5)], SUNK: [sunk]}[
+        kind
+    ]
     return [[transform(v, step) for v in inputs] for step in steps]
 
 
