@@ -297,10 +297,12 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
     def sunk(x: torch.Tensor) -> torch.Tensor:
         return -shifted(x)
 
-    steps: list[Any] = {WIDE: [centred, peak, scaled(4)], SHIFTED: [shifted, scaled(0.1), scaled(0.5)], SUNK: [sunk]}[
-        kind
-    ]
-    return [[transform(v, step) for v in inputs] for step in steps]
+    steps: dict[str, list[Any]] = {
+        WIDE: [centred, peak, scaled(4)],
+        SHIFTED: [shifted, scaled(0.1), scaled(0.5)],
+        SUNK: [sunk],
+    }
+    return [[transform(v, step) for v in inputs] for step in steps[kind]]
 
 
 def sparse(x: torch.Tensor) -> bool:
