@@ -121,3 +121,11 @@ def test_a_silent_far_side_ends_at_the_deadline():
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(wire.Deadline):
         wire.receive(ours, time.monotonic() + 0.05)
+
+
+def test_a_channel_closed_on_this_side_reads_as_closed() -> None:
+    near, far = socket.socketpair()
+    near.close()
+    with pytest.raises(wire.Closed):
+        wire.send(near, {"late": True}, time.monotonic() + 1)
+    far.close()

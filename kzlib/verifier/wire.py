@@ -207,6 +207,8 @@ class _Reader:
 
 
 def _wait(channel: socket.socket, event: int, deadline: float | None) -> None:
+    if channel.fileno() < 0:  # closed on this side, by whoever ended the child
+        raise Closed
     poller = select.poll()
     poller.register(channel, event)
     while True:
