@@ -119,7 +119,7 @@ def test_tasks_that_cannot_be_checked_are_invalid_and_never_the_kernels_fault(bo
 
 def test_a_checkable_task_says_so():
     check = next(verifier().check([DOUBLE_TASK]))
-    assert check.ok and check.evidence["sets"] == ["plain", "plain", "wide", "shifted"]
+    assert check.ok and check.evidence["sets"] == ["plain", "plain", "wide", "shifted", "sunk"]
     whole = next(verifier().check([task("return x * 2", "[torch.randint(-9, 9, (40,))]")]))
     assert whole.ok and whole.evidence["sets"] == ["plain"] * 4
 

@@ -73,6 +73,7 @@ class ForkServer:
         self._lock = threading.Lock()
         self.scratch_root = Path(tempfile.mkdtemp(prefix="kz-"))
         self._count = 0
+        self._gone = False
         self._closed = False
         self.walls: list[str] = []
         self._start()
@@ -136,6 +137,7 @@ class ForkServer:
             except OSError as error:
                 ours.close()
                 os.close(status_read)
+                self._gone = True  # its process may still be dying: the next caller starts another server
                 raise ServerDied(f"the fork server does not answer ({error})") from None
             finally:
                 theirs.close()
@@ -150,7 +152,7 @@ class ForkServer:
     @property
     def alive(self) -> bool:
         """True while the server process runs."""
-        return not self._closed and self._process.poll() is None
+        return not (self._closed or self._gone) and self._process.poll() is None
 
     def close(self) -> None:
         """End the server, every child of it, and the scratch folder."""
