@@ -172,6 +172,7 @@ FOREIGN = {
         "torch.randn(2, 6, 6)",
     ),
     "one element rows": module("return torch.softmax(x, dim=1) + torch.cumsum(x, dim=1)", "torch.randn(5, 1)"),
+    "groups of one element": module("return self.gn(x * 0.001)", "torch.randn(5, 8)", "self.gn = nn.GroupNorm(8, 8)"),
     "a number": module("return (x - y).pow(2).mean()", "torch.randn(3, 4), torch.randn(3, 4)", names="x, y"),
 }
 

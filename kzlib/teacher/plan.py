@@ -339,9 +339,9 @@ def flattened(kind: str, body: Expr, space: Space) -> tuple[str, Expr, Space]:
     if kind in ("row", "reduce") and not any(e.op == "reduce" for e in walk(body)):
         kind = "map"
     if kind == "map" and space.row:
-        order = [v for v in (*space.outer, *space.row) if v in space.coords]
-        order.sort(key=space.coords.index)
-        space = Space(outer=tuple(order), coords=space.coords)
+        index = space.store_index or space.coords
+        order = sorted((v for v in (*space.outer, *space.row) if v in index), key=index.index)
+        space = Space(tuple(order), coords=space.coords, store_shape=space.store_shape, store_index=space.store_index)
     return kind, body, space
 
 
