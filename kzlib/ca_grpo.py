@@ -194,9 +194,7 @@ class GroupTrainer(GRPOTrainer):
         self._rows, self._summary = rows, summary
         self._facts: dict[str, Any] = {}
         self._scored: tuple[Tensor, Tensor] = (torch.empty(0), torch.empty(0))
-        for log in (step_log, rollout_log):
-            if log:
-                self.add_callback(RewindStepLog(log))
+        self.add_callback(RewindStepLog(*[log for log in (step_log, rollout_log) if log]))
 
     def combine(self, columns: Tensor) -> tuple[Tensor, ...]:
         """(groups, G, reward functions) -> the summands of the reward, each (groups, G), one a reward function."""

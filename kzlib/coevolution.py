@@ -81,6 +81,7 @@ def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str], *
         beta=settings.kl,
         max_grad_norm=1.0,
         loss_type="dapo",
+        ddp_find_unused_parameters=False,
         shuffle_dataset=False,  # the order of prompts is drawn beforehand
         save_strategy="steps",
         save_steps=settings.save_every,

@@ -53,14 +53,15 @@ def read_steps(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 class RewindStepLog(TrainerCallback):
-    """Cuts the log back to the checkpoint's step before the first new step."""
+    """Cuts logs back to the checkpoint's step before the first new step."""
 
-    def __init__(self, step_log: StepLog) -> None:
-        self.step_log = step_log
+    def __init__(self, *step_logs: StepLog) -> None:
+        self.step_logs = step_logs
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.is_world_process_zero:
-            self.step_log.rewind(state.global_step)
+            for log in self.step_logs:
+                log.rewind(state.global_step)
 
 
 class EveryStep(TrainerCallback):
