@@ -40,7 +40,7 @@ Kind = Literal["llama", "qwen2"]
 # any other; digits stay single, so that numbers are copied digit by digit. Measured on 1,261 teacher samples with 2,048
 # tokens: 128 tokens for module and kernel, against 229 with pieces of one name and 97 with whole lines.
 PIECES = r"\n *|[0-9]|[^\n0-9,(]+[,(]*|[,(]+"
-IDIOM_TEXTS = 800  # texts in which idioms are looked for
+IDIOM_TEXTS = 4000  # texts in which idioms are looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,15 @@ def _join(units: list[str], pair: tuple[str, str]) -> list[str]:
     return out
 
 
-def build_tokenizer(texts: Iterable[str], vocab_size: int, idiom_share: float = 0.02) -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer trained on `texts`, up to a quarter of it for idioms; any text round-trips.
+def build_tokenizer(texts: Iterable[str], vocab_size: int, idiom_share: float = 0.001) -> PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer trained on `texts`, up to half of it for idioms; any text round-trips.
 
     >>> tokenizer = build_tokenizer(["x = tl.load(p)\\n" * 3], vocab_size=300)
     >>> tokenizer.decode(tokenizer("y = 1\\n")["input_ids"])
     'y = 1\\n'
     """
     texts = list(texts)
-    whole = idioms(texts[:IDIOM_TEXTS], idiom_share, limit=vocab_size // 4)
+    whole = idioms(texts[:IDIOM_TEXTS], idiom_share, limit=vocab_size // 2)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

@@ -18,6 +18,7 @@ from datasets import Dataset
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
+from kzlib.muon import MuonAdamW
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
 from kzlib.records import Candidate, Task
 from kzlib.training import EveryStep, RewindStepLog, StepLog, device_arguments, newest_checkpoint
@@ -45,6 +46,7 @@ class SFTSettings:
     save_every: int = 100
     seed: int = 0
     device: str = "cpu"
+    muon: bool = False  # for models from scratch; a pretrained one keeps AdamW
 
 
 class NothingToLearnError(ValueError):
@@ -164,6 +166,13 @@ def trainer_arguments(settings: SFTSettings, folder: str | os.PathLike[str], eva
     )
 
 
+def _optimizer(model: Any, settings: SFTSettings) -> MuonAdamW | None:
+    """None leaves the choice to the trainer: AdamW."""
+    if not settings.muon:
+        return None
+    return MuonAdamW(model.named_parameters(), settings.learning_rate, settings.weight_decay)
+
+
 def cold_start(
     model: Any,
     tokenizer: Any,
@@ -191,6 +200,7 @@ def cold_start(
         train_dataset=train.select(order),
         eval_dataset=heldout,
         processing_class=tokenizer,
+        optimizers=(_optimizer(model, settings), None),
         callbacks=[_Log(log, on_step, tokens), *([RewindStepLog(log)] if log else [])],
     )
     trainer.remove_callback(PrinterCallback)

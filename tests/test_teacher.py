@@ -241,3 +241,10 @@ def test_a_foreign_task_does_not_run_in_this_process(tmp_path: Path) -> None:
     with pytest.raises(Unsupported):
         solve(Task(source), "triton")
     assert "kz_ran_here" not in sys.modules
+
+
+def test_an_instance_norm_after_a_number_is_refused_not_an_error():
+    from kzlib.teacher.draft import Draft
+    from kzlib.teacher.grammar_ops import norm
+
+    assert not norm(Draft(random.Random(0), "plain", []), "torch.nn.functional.instance_norm")

@@ -262,7 +262,7 @@ def norm(d: Draft, api: str) -> bool:
         else:
             d.step(f"self.{d.module('norm', f'nn.{name}({a})')}({d.value})")
     elif name in ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "instance_norm"):
-        if d.rank != {"1": 3, "2": 4, "3": 5}.get(name[-2], d.rank if d.rank in (3, 4) else 0):
+        if d.rank != {"1": 3, "2": 4, "3": 5}.get(name[-2], d.rank if d.rank in (3, 4) else -1):
             return False
         a = d.argument(_channels(d), channel)
         if name == "instance_norm":
