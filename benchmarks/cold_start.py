@@ -66,11 +66,18 @@ def _measured(arguments: argparse.Namespace, pairs: list[Any], optimizer: str) -
         tokenizer, layers=arguments.layers, hidden=arguments.hidden, heads=arguments.hidden // 32
     )
     settings = sft.SFTSettings(
-        arguments.steps, arguments.batch, arguments.rate, max_tokens=640, save_every=10**9, muon=optimizer == "muon"
+        arguments.steps,
+        arguments.batch,
+        arguments.rate,
+        max_tokens=640,
+        eval_every=max(1, arguments.steps // 4),
+        save_every=10**9,
+        muon=optimizer == "muon",
     )
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         log = sft.cold_start(model, tokenizer, train, apart, folder, settings)
+    print([r for r in log if "eval_loss" in r], f"{time.monotonic() - began:.0f} s", flush=True)
     row: dict[str, Any] = {
         "optimizer": optimizer, **{k: getattr(arguments, k) for k in ("samples", "steps", "batch", "rate", "families")},
         "parameters": policy.count_parameters(model), "tokens_a_sample": round(_mean(map(len, train["input_ids"])), 1),
