@@ -3,7 +3,7 @@
     python benchmarks/cold_start.py --samples 3000 --steps 1500 --optimizers adamw,muon
 
 The teacher's samples are not verified here: this measures learning, not kernels for keeps. The pass rates are the
-strict verifier's on the built-in held-out set. Writes benchmarks/results/cold-start.csv with `--csv`.
+strict verifier's on the built-in held-out set and on teacher's modules kept apart. Writes benchmarks/results/cold-start.csv with `--csv`.
 """
 
 from __future__ import annotations
@@ -85,13 +85,15 @@ def _measured(arguments: argparse.Namespace, pairs: list[Any], optimizer: str) -
         "train_seconds": round(time.monotonic() - began, 1),
     }  # fmt: skip
     with Verifier(device="cpu") as verifier:
-        for level in (1, 2):
-            sampling = Sampling(arguments.answers, 400, 0.4, 1)
-            _, verdicts = solve_tasks(
-                model, tokenizer, load_tasks(f"heldout:{level}"), Judging(verifier, 1), "triton", sampling, "strict"
+        sets = {f"level{level}": load_tasks(f"heldout:{level}") for level in (1, 2)}
+        sets["teacher"] = [task for task, _ in pairs[: min(held, 60)]]
+        sampling = Sampling(arguments.answers, 400, 0.4, 1)
+        for name, tasks in sets.items():
+            _, verdicts = solve_tasks(model, tokenizer, tasks, Judging(verifier, 1), "triton", sampling, "strict")
+            row[f"pass_1_{name}"] = pass_rate(verdicts)
+            row[f"solved_{name}"] = ",".join(
+                t.origin for t in tasks if any(v.passed for v in verdicts if v.task_id == t.id)
             )
-            row[f"pass_1_level{level}"] = pass_rate(verdicts)
-            row[f"tasks_solved_level{level}"] = len({v.task_id for v in verdicts if v.passed})
     row |= {"machine": platform.machine(), "date": datetime.date.today().isoformat()}
     print(row, flush=True)
     return row
