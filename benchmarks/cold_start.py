@@ -3,7 +3,7 @@
     python benchmarks/cold_start.py --samples 3000 --steps 1500 --optimizers adamw,muon
 
 The teacher's samples are not verified here: this measures learning, not kernels for keeps. The pass rates are the
-strict verifier's on the built-in held-out set and on teacher's modules kept apart. Writes benchmarks/results/cold-start.csv with `--csv`.
+strict verifier's, on the built-in held-out set and on teacher's modules kept apart. `--csv` writes a table.
 """
 
 from __future__ import annotations

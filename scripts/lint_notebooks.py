@@ -114,7 +114,8 @@ def fix(path: Path) -> None:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
             if stage and "parameters" in tags:
-                cell["source"] = with_values(text_of(cell), load_profile("laptop").section_values(stage.sections))
+                values = load_profile("laptop").section_values(stage.sections)
+                cell["source"] = with_values(text_of(cell), values).splitlines(keepends=True)  # one diff line each
     text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
     if text != path.read_text(encoding="utf-8"):
         path.write_text(text, encoding="utf-8")

@@ -414,5 +414,5 @@ COMMON = {
 
 
 def _common(family: str, rng: random.Random) -> Sequence[str]:
-    """Half of the draws from the names that people write most, half from the whole family."""
-    return COMMON[family] if family in COMMON and rng.random() < 0.55 else FAMILIES[family]
+    """Three draws in four from the names that people write most, the others from the whole family."""
+    return COMMON[family] if family in COMMON and rng.random() < 0.75 else FAMILIES[family]
