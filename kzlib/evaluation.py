@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -113,13 +114,18 @@ def evaluate(
         say(f"{subject.stem}: answers of {reused} of {len(tasks)} tasks reused from disk")
     for done, group in enumerate(_chunks(tasks, chunk), 1):
         missing = [task for task in group if task.id not in answers]
+        spent, start = {}, time.perf_counter()
         if missing:
             fresh = _write(subject, group, write, prompt)  # the whole chunk, so that a resumed run samples the same
             for task in missing:
                 answers[task.id] = fresh[task.id]
             append_jsonl(store.answer_path, [answer for task in missing for answer in fresh[task.id]])
+            spent["seconds/generate"] = time.perf_counter() - start
         for protocol in protocols:
-            store.judge(group, answers, protocol, judge)
+            start = time.perf_counter()
+            if store.judge(group, answers, protocol, judge):
+                spent[f"seconds/verify/{protocol}"] = time.perf_counter() - start
+        store.note(spent)
         if progress:
             progress(min(done * chunk, len(tasks)), len(tasks))
     return [item for protocol in protocols for item in store.attempts(tasks, answers, protocol)]
@@ -151,11 +157,12 @@ class _Store:
         self.subject = subject
         self.folder = folder
         self.answer_path = folder / f"answers.{STAGE}.{subject.stem}.jsonl"
+        self.time_path = folder / f"time.{STAGE}.{subject.stem}.jsonl"
         self._verdicts: dict[str, dict[tuple[str, int], Verdict]] = {}
         key_path = folder / f"key.{STAGE}.{subject.stem}.txt"
         key = subject.key(tasks)
         if not key_path.exists() or key_path.read_text() != key:
-            old = [self.answer_path, *folder.glob(f"verdicts.{STAGE}.{subject.stem}.*.jsonl")]
+            old = [self.answer_path, self.time_path, *folder.glob(f"verdicts.{STAGE}.{subject.stem}.*.jsonl")]
             if any(path.exists() for path in old):
                 say(f"{subject.stem}: model, settings or tasks changed since the last run, starting over")
             for path in old:
@@ -187,8 +194,8 @@ class _Store:
             self._verdicts[protocol] = {(row.task_id, row.evidence["sample"]): row for row in rows}
         return self._verdicts[protocol]
 
-    def judge(self, group: Sequence[Task], answers: dict[str, list[Answer]], protocol: str, judge: Judge) -> None:
-        """Judge what has no verdict yet; verdicts that speak of our machine's failure are asked for again."""
+    def judge(self, group: Sequence[Task], answers: dict[str, list[Answer]], protocol: str, judge: Judge) -> int:
+        """Judge what has no verdict yet, and say how many; verdicts of our machine's failure are asked for again."""
         known = self.verdicts(protocol)
         todo = [
             answer
@@ -199,6 +206,13 @@ class _Store:
         for verdict in judge_answers(group, todo, protocol, judge):
             known[verdict.task_id, verdict.evidence["sample"]] = verdict
             append_jsonl(self.verdict_path(protocol), [verdict])
+        return len(todo)
+
+    def note(self, spent: dict[str, float]) -> None:
+        """Keep where a chunk's seconds went; a chunk that only read files adds no line."""
+        if spent:
+            with self.time_path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"subject": self.subject.stem, **spent}) + "\n")
 
     def attempts(self, tasks: Sequence[Task], answers: dict[str, list[Answer]], protocol: str) -> list[Attempt]:
         known = self.verdicts(protocol)
@@ -316,6 +330,9 @@ def publish(run: Run, folder: Path, tasks: Iterable[Task], attempts: Sequence[At
     with run.replacing(f"records/tasks.{STAGE}.jsonl") as scratch:
         append_jsonl(scratch, tasks)
     run.record("evaluation.tasks", f"records/tasks.{STAGE}.jsonl", kind="records")
+    lines = [path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"time.{STAGE}.*.jsonl"))]
+    run.write_text("metrics/evaluation_time.jsonl", "".join(lines))
+    run.record("evaluation.time", "metrics/evaluation_time.jsonl", kind="metrics")
     write_attempts(run.path("metrics/attempts.csv"), attempts)
     run.record("evaluation.attempts", "metrics/attempts.csv", kind="metrics", rows=len(attempts))
 

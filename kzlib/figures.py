@@ -20,7 +20,7 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from kzlib.drawings import apis, outcomes, sampling, speed, training
+from kzlib.drawings import apis, outcomes, sampling, speed, time, training
 
 if TYPE_CHECKING:
     from kzlib.workspace import Run
@@ -43,7 +43,8 @@ KINDS: dict[str, Kind] = {
     "alpha": Kind(speed.alpha, speed.alpha_alt, speed.ALPHA_COLUMNS),
     "fast_p": Kind(speed.fast_p, speed.fast_p_alt, speed.FAST_P_COLUMNS),
     "outcomes": Kind(outcomes.outcomes, outcomes.outcomes_alt, outcomes.OUTCOME_COLUMNS),
-    "pipeline": Kind(outcomes.pipeline, outcomes.pipeline_alt, outcomes.PIPELINE_COLUMNS),
+    "pipeline": Kind(time.pipeline, time.pipeline_alt, time.PIPELINE_COLUMNS),
+    "verdicts": Kind(time.verdicts, time.verdicts_alt, time.VERDICT_COLUMNS),
     "heatmap": Kind(apis.heatmap, apis.heatmap_alt, apis.HEATMAP_COLUMNS),
     "api_graph": Kind(apis.api_graph, apis.api_graph_alt, apis.GRAPH_COLUMNS),
     "curves": Kind(sampling.curves, sampling.curves_alt, sampling.CURVE_COLUMNS),

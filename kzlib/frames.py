@@ -20,11 +20,13 @@ import pandas as pd
 
 from kzlib import metrics
 from kzlib.metrics import Attempt
-from kzlib.records import Outcome
+from kzlib.records import Outcome, Verdict, read_jsonl
 from kzlib.scores import score
 
 if TYPE_CHECKING:
     from kzlib.workspace import Run
+
+EVALUATION = "05_evaluation"
 
 
 def step_rows(run: Run, role: str) -> list[dict[str, Any]]:
@@ -112,7 +114,14 @@ def _all_small(attempts: Sequence[Attempt]) -> bool:
 
 def outcome_frame(attempts: Iterable[Attempt]) -> pd.DataFrame:
     """How the answers of every model, backend and protocol ended, in the order of `Outcome`."""
-    counts = Counter((f"{a.model} {a.backend} {a.protocol}", a.outcome) for a in attempts)
+    attempts = list(attempts)
+    several = len({item.task_set for item in attempts}) > 1
+
+    def label_of(item: Attempt) -> str:
+        words = [item.model, *([item.task_set] if several else []), item.backend, item.protocol]
+        return " ".join(words)
+
+    counts = Counter((label_of(item), item.outcome) for item in attempts)
     labels = dict.fromkeys(label for label, _ in counts)
     rows = [(label, outcome.value, counts[label, outcome]) for label in labels for outcome in Outcome]
     return pd.DataFrame([row for row in rows if row[2]], columns=["label", "outcome", "count"])
@@ -158,16 +167,51 @@ def pipeline_frame(run: Run) -> pd.DataFrame:
 
 
 def _step_seconds(run: Run, stage: str) -> dict[str, float]:
+    """Seconds of a stage's steps by what they did: generate, verify, train. {} where the stage does not say."""
     notebook, _, number = stage.partition(".")
-    path = run.root / "metrics" / f"{notebook[3:]}.{number}.jsonl"
-    if not number or not path.exists():
-        return {}
+    name = "evaluation_time" if notebook == EVALUATION else f"{notebook[3:]}.{number}" if number else ""
+    path = run.root / "metrics" / f"{name}.jsonl"
     totals: Counter[str] = Counter()
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        for part in ("generate", "verify", "train"):
-            totals[part] += row.get(f"seconds/{part}", 0.0)
-    return dict(totals)
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            for part in ("generate", "verify", "train"):
+                totals[part] += math.fsum(v for k, v in row.items() if k.split("/")[:2] == ["seconds", part])
+    return {part: seconds for part, seconds in totals.items() if seconds}
+
+
+def verdict_frame(run: Run) -> pd.DataFrame:
+    """Mean seconds of a verdict by its stages, for every stage of the run that asked for verdicts (issue 4 item 6).
+
+    `waiting` is the time of a verdict that none of its stages accounts for. `at_once` is how many verdicts were under
+    way at a time: their seconds together over the wall time of verifying; absent where that was not recorded. Equal
+    code is judged once and counts once; an answer without code never reached the verifier.
+    """
+    groups: dict[tuple[str, str, str], dict[str, dict[str, float]]] = defaultdict(dict)
+    for path in sorted((run.root / "records").glob("verdicts.*.jsonl")):
+        stage = path.name.removeprefix("verdicts.").removesuffix(".jsonl")
+        for verdict in read_jsonl(path, Verdict):
+            if "total" in verdict.seconds:
+                groups[stage, verdict.backend, verdict.protocol][verdict.candidate_id] = verdict.seconds
+    busy: Counter[str] = Counter()
+    for (stage, _, _), found in groups.items():
+        busy[stage] += math.fsum(seconds["total"] for seconds in found.values())
+    rows = []
+    for (stage, backend, protocol), found in groups.items():
+        wall = _step_seconds(run, stage).get("verify")
+        at_once = busy[stage] / wall if wall else None
+        label = f"{stage.removesuffix('_evaluation')} {backend} {protocol}"
+        rows += [(label, part, s, len(found), at_once) for part, s in _verdict_parts(list(found.values())).items()]
+    return pd.DataFrame(rows, columns=["label", "part", "seconds", "verdicts", "at_once"])
+
+
+def _verdict_parts(found: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Mean seconds of each stage of a verdict; what a child says of itself lies within them."""
+    sums: Counter[str] = Counter()
+    for seconds in found:
+        parts = {name: s for name, s in seconds.items() if name != "total" and not name.startswith("child_")}
+        sums.update(parts | {"waiting": max(0.0, seconds["total"] - math.fsum(parts.values()))})
+    return {name: seconds / len(found) for name, seconds in sums.items()}
 
 
 def api_graph_frame(sets: Iterable[Sequence[str]]) -> pd.DataFrame:

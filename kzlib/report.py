@@ -35,15 +35,18 @@ def write_page(run: Run) -> Path:
     """The page alone, from what is there; the runner calls it once more when the last notebook has been published."""
     pages = export_notebooks(run)
     entries = run.manifest()["entries"]
+    result = summary.summary(run)
     page = notebook_html.template("index.html").render(
         title=f"KernelZero, {run.profile}/{run.name}",
         profile=run.profile,
         run=run.name,
-        headline=_headline(run),
-        stages=_stages(run, pages),
+        proposer=_proposer(result),
+        coder=_coder(result),
+        costs={**result["costs"], "time": duration(result["costs"]["seconds"])},
+        stages=_stages(run, pages, result["stages"]),
         environment=_environment(run),
         tables=[_table(run, entry) for entry in entries.values() if entry["kind"] == "table"],
-        figures=[entry for entry in entries.values() if entry["kind"] == "figure"],
+        figures=_figures(entries),
         examples=examples(run),
         entries=entries,
     )
@@ -62,34 +65,52 @@ def export_notebooks(run: Run) -> dict[str, str]:
     return pages
 
 
-def _headline(run: Run) -> list[dict[str, Any]]:
-    result = summary.summary(run)
+def _coder(result: dict[str, Any]) -> dict[str, Any]:
+    """The Coder's headline scores: one row a model, task set, backend and protocol, all levels together."""
+    columns, lines = summary.headline(result["coder"])
     rows = []
-    for quantity, ends in result["proposer"].items():
-        for place in ("start", "end"):
-            if ends[place]:
-                known = ends[place]
-                what = f"Proposer, {quantity.replace('_', ' ')}, {place} of training"
-                rows.append({"what": what, "n": f"{known['steps']} steps", "note": "", **_interval(known)})
-    for row in result["coder"]:
-        if row["level"]:
-            continue
-        what = f"{row['model']}, {row['metric']}@{row['k']}, {row['task_set']}, {row['backend']}, {row['protocol']}"
-        timing = "" if row["metric"] == "pass" else f"{row['timing']} times"
-        note = "; ".join(filter(None, [timing, row["where"], row["left_out"] and f"left out: {row['left_out']}"]))
-        rows.append({"what": what, "n": f"{row['tasks']} tasks", "note": note, **_interval(row)})
-    return rows
+    for line in lines:
+        timing = "" if line["timing"] == "none" else f", {line['timing']} times"
+        rows.append(
+            {
+                "model": line["model"],
+                "what": f"{line['task_set']}, {line['backend']}, {line['protocol']}",
+                "n": f"{line['tasks']} tasks",
+                "cells": [{"name": name, **_parts(line["cells"].get(name))} for name in columns],
+                "note": f"{line['where']}{timing}{'; left out: ' if line['left_out'] else ''}{line['left_out']}",
+            }
+        )
+    return {"columns": columns, "rows": rows}
 
 
-def _interval(row: dict[str, Any]) -> dict[str, str]:
-    if row["value"] is None:
-        return {"value": "not available", "interval": ""}
-    low, high = row["low"], row["high"]
-    return {"value": f"{row['value']:.3f}", "interval": "" if low is None else f"{low:.3f} to {high:.3f}"}
+def _proposer(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "what": quantity.replace("_", " "),
+            "start": _parts(ends["start"]),
+            "end": _parts(ends["end"]),
+            "n": f"{min(summary.ENDS, ends['steps'])} of {ends['steps']} steps",
+        }
+        for quantity, ends in result["proposer"].items()
+        if ends["start"]
+    ]
 
 
-def _stages(run: Run, pages: dict[str, str]) -> list[dict[str, Any]]:
-    times = {row["stage"]: row for row in summary.summary(run)["stages"]}
+def _parts(row: dict[str, Any] | None) -> dict[str, str]:
+    """A score as value and interval, to be set apart on the page."""
+    value, bracket, interval = summary.cell(row).partition(" [")
+    return {"value": value, "interval": f"{bracket.strip()}{interval}"}
+
+
+def _figures(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Figures of the manifest, the paper's first; the same picture under two names is shown once, under the first."""
+    known = [entry for entry in entries.values() if entry["kind"] == "figure"]
+    known.sort(key=lambda entry: (not entry["path"].startswith("figures/figure"), entry["stage"] < "06", entry["path"]))
+    return list({entry["digest"]: entry for entry in reversed(known)}.values())[::-1]
+
+
+def _stages(run: Run, pages: dict[str, str], spent: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    times = {row["stage"]: row for row in spent}
     rows = []
     for stage in stages(_rounds(run)):
         folder = run.root / "stages" / stage.name

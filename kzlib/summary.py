@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from kzlib import frames
 from kzlib.intervals import bootstrap
+from kzlib.progress import duration
+from kzlib.records import Answer, read_jsonl
 from kzlib.scores import read_attempts, score
 
 if TYPE_CHECKING:
     from kzlib.metrics import Attempt
     from kzlib.workspace import Run
 
+CELL = ("model", "task_set", "level", "backend", "protocol", "where")
 ENDS = 5  # steps averaged at the start and at the end of a curve
 
 
@@ -23,6 +26,7 @@ def summary(run: Run) -> dict[str, Any]:
     """Plain JSON values; what the run has not made yet is null or an empty list, never a guess."""
     params = frames.read_params(run)
     attempts = evaluated(run)
+    stages = _stages(run)
     return {
         "profile": run.profile,
         "run": run.name,
@@ -34,7 +38,8 @@ def summary(run: Run) -> dict[str, Any]:
             label: {row.outcome: int(row.count) for row in rows.itertuples(index=False)}
             for label, rows in frames.outcome_frame(attempts).groupby("label", sort=False)
         },
-        "stages": _stages(run),
+        "stages": stages,
+        "costs": _costs(run, stages),
     }
 
 
@@ -85,29 +90,84 @@ def _stages(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def as_text(result: dict[str, Any]) -> str:
-    """The same numbers for people."""
-    device = ", ".join(result["device"]) or "no device yet"
-    lines = [f"{result['profile']}/{result['run']}  seed {result['seed']}  on {device}"]
-    for quantity, ends in result["proposer"].items():
-        if ends["start"]:
-            lines.append(f"Proposer {quantity}: {_cell(ends['start'])} -> {_cell(ends['end'])} ({ends['steps']} steps)")
-    for row in result["coder"]:
-        name = f"{row['metric']}@{row['k']}"
-        level = f" level {row['level']}" if row["level"] else ""
-        timing = f", {row['timing']} times" if row["metric"] != "pass" else ""
-        left = f"; left out: {row['left_out']}" if row["left_out"] else ""
-        lines.append(
-            f"{row['model']} {row['task_set']}{level} {row['backend']} {row['protocol']}: {name} {_cell(row)} "
-            f"over {row['tasks']} tasks{timing}{left}"
-        )
-    lines += [f"{label}: {json.dumps(counts)}" for label, counts in result["outcomes"].items()]
-    lines += [f"{row['stage']}: {row['seconds']:.1f} s, {row['verdicts']} verdicts" for row in result["stages"]]
-    return "\n".join(lines)
+def _costs(run: Run, stages: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What the run took: wall seconds of its finished stages, answers and tokens that models wrote, verdicts."""
+    answers = tokens = 0
+    for path in sorted((run.root / "records").glob("answers.*.jsonl")):
+        for answer in read_jsonl(path, Answer):
+            answers, tokens = answers + 1, tokens + answer.tokens
+    return {
+        "seconds": round(math.fsum(row["seconds"] for row in stages), 3),
+        "answers": answers,
+        "tokens": tokens,
+        "verdicts": sum(row["verdicts"] for row in stages),
+    }
 
 
-def _cell(row: dict[str, Any]) -> str:
+def headline(rows: Sequence[dict[str, Any]], levels: bool = False) -> tuple[list[str], list[dict[str, Any]]]:
+    """Rows of `score` as one line a cell (model, task set, level, backend, protocol), with the first and last k.
+
+    Returns the names of the score columns and the lines; a line's `cells` hold the row of each column, absent where it
+    was not run. A speed column that no line has a value for (all tasks launch-bound, say) is left away.
+
+    >>> row = {"model": "m", "task_set": "t", "level": 0, "backend": "triton", "protocol": "strict", "where": "x"}
+    >>> row |= {"timing": "none", "metric": "pass", "value": 0.5, "low": None, "high": None, "tasks": 4, "left_out": ""}
+    >>> columns, [line] = headline([{**row, "k": 1}, {**row, "k": 2}, {**row, "k": 4}])
+    >>> columns, line["cells"]["pass@4"]["value"], line["tasks"]
+    (['pass@1', 'pass@4'], 0.5, 4)
+    """
+    ks = sorted({row["k"] for row in rows if row["metric"] == "pass"})
+    wanted = [(metric, k) for metric in ("pass", "fast_1", "launch_1") for k in dict.fromkeys([*ks[:1], *ks[-1:]])]
+    lines: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        if (row["metric"], row["k"]) not in wanted or (row["level"] and not levels):
+            continue
+        line = {name: row[name] for name in CELL}
+        line = lines.setdefault(tuple(line.values()), {**line, "cells": {}})
+        line["cells"][f"{row['metric']}@{row['k']}"] = row
+        if row["metric"] == "pass" and row["k"] == ks[0]:
+            line |= {"tasks": row["tasks"], "left_out": row["left_out"], "timing": row["timing"]}
+    columns = [f"{metric}@{k}" for metric, k in wanted]
+    filled = [c for c in columns if any(line["cells"].get(c, {}).get("value") is not None for line in lines.values())]
+    return [c for c in columns if c in filled or c.startswith("pass")], list(lines.values())
+
+
+def cell(row: dict[str, Any] | None) -> str:
+    """A score with its interval as text.
+
+    >>> cell({"value": 0.5, "low": 0.25, "high": 0.75}), cell(None)
+    ('0.500 [0.250, 0.750]', 'not run')
+    """
+    if row is None:
+        return "not run"
     if row["value"] is None:
         return "not available"
     interval = f" [{row['low']:.3f}, {row['high']:.3f}]" if row["low"] is not None else ""
     return f"{row['value']:.3f}{interval}"
+
+
+def as_text(result: dict[str, Any]) -> str:
+    """The headline numbers for people; `--json` has every level and k."""
+    device = ", ".join(result["device"]) or "no device yet"
+    lines = [f"{result['profile']}/{result['run']}  seed {result['seed']}  on {device}"]
+    for quantity, ends in result["proposer"].items():
+        if ends["start"]:
+            lines.append(f"Proposer {quantity}: {cell(ends['start'])} -> {cell(ends['end'])} ({ends['steps']} steps)")
+    columns, known = headline(result["coder"], levels=True)
+    for line in known:
+        level = f" level {line['level']}" if line["level"] else ""
+        scores = "  ".join(f"{name} {cell(line['cells'].get(name))}" for name in columns)
+        timing = "" if line["timing"] == "none" else f", {line['timing']} times"
+        left = f"; left out: {line['left_out']}" if line["left_out"] else ""
+        lines.append(
+            f"{line['model']} {line['task_set']}{level} {line['backend']} {line['protocol']}, {line['tasks']} tasks"
+            f"{timing}{left}: {scores}"
+        )
+    lines += [f"{label}: {json.dumps(counts)}" for label, counts in result["outcomes"].items()]
+    lines += [f"{row['stage']}: {row['seconds']:.1f} s, {row['verdicts']} verdicts" for row in result["stages"]]
+    spent = result["costs"]
+    lines.append(
+        f"in all: {duration(spent['seconds'])}, {spent['answers']} answers of {spent['tokens']} tokens, "
+        f"{spent['verdicts']} verdicts"
+    )
+    return "\n".join(lines)

@@ -51,6 +51,11 @@ FRAMES = {
     ),
     "outcomes": columns("outcomes", [("sft", o.value, 1 + i) for i, o in enumerate(Outcome)] + [("rl", "pass", 9)]),
     "pipeline": columns("pipeline", [("a", "verify", 30.0), ("a", "train", 90.5), ("b", "verify", 1 / 3)]),
+    "verdicts": columns(
+        "verdicts",
+        [("05 triton strict", part, s, 40, 1.9) for part, s in (("run", 1 / 3), ("fork", 0.1), ("waiting", 0.2))]
+        + [("02 triton strict", "run", 0.5, 9, None)],
+    ),
     "heatmap": columns("heatmap", [("x", "y", 12), ("x", "z", 0), ("y", "z", 3)]),
     "api_graph": frames.api_graph_frame(SETS),
     "curves": columns("curves", [(s, x, x / 3) for s in ("uniform", "frontier") for x in range(1, 5)]),
@@ -157,6 +162,7 @@ def test_a_panel_that_was_not_run_says_so():
         ("fast_p", "measured"),
         ("outcomes", "sft: 1 pass"),
         ("pipeline", "a 2.0 min"),
+        ("verdicts", "05 triton strict: 0.63 s over 40 verdicts, most in run"),
         ("heatmap", "x with y 12"),
         ("api_graph", "3 APIs joined by 2 sampled pairs"),
         ("curves", "Curves over"),

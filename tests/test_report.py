@@ -160,17 +160,17 @@ def test_text_colours_keep_contrast(scheme):
 @pytest.fixture(scope="module")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"no Chromium at {CHROMIUM}")
     with playwright.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        found = [path for path in (CHROMIUM, Path(play.chromium.executable_path)) if path.exists()]
+        if not found:
+            pytest.skip("no Chromium here: make browser-test installs one")
+        chromium = play.chromium.launch(executable_path=str(found[0]), args=["--no-sandbox"])
         yield chromium
         chromium.close()
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("name", PAGES[:2])
-@pytest.mark.parametrize("width", [1280, 390], ids=["wide", "phone"])
+@pytest.mark.parametrize("width", [1280, 360], ids=["wide", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_opens_in_a_browser_without_complaint(run, browser, name, width, scheme):
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 844})

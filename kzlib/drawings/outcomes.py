@@ -1,4 +1,4 @@
-"""How answers ended, and where a run's time went."""
+"""How answers ended."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from kzlib.drawings.palette import HATCHES, HUES, INK, minutes
+from kzlib.drawings.palette import INK
 
 OUTCOME_COLUMNS = ("label", "outcome", "count")
-PIPELINE_COLUMNS = ("stage", "part", "seconds")
 
 # Grouped by meaning: right, nearly, wrong, no usable answer, not judged. Hatches tell them apart in grey.
 OUTCOMES = {
@@ -69,49 +68,3 @@ def outcomes_alt(frame: pd.DataFrame) -> str:
         counts = ", ".join(f"{r.count} {r.outcome}" for r in rows.itertuples(index=False) if r.count)
         parts.append(f"{label}: {counts}")
     return f"Stacked bars of how answers ended. {'; '.join(parts)}."
-
-
-def pipeline(frame: pd.DataFrame) -> Figure:
-    """Wall time of every stage, split into its parts where the stage says them."""
-    stages = list(dict.fromkeys(frame["stage"]))
-    parts = sorted(
-        dict.fromkeys(frame["part"]), key=lambda part: part == "rest"
-    )  # what no step accounts for comes last
-    figure = Figure(figsize=(7.2, 1.1 + 0.32 * len(stages) + (0.3 if len(parts) > 1 else 0)), layout="constrained")
-    axis = figure.subplots()
-    left = dict.fromkeys(stages, 0.0)
-    for number, part in enumerate(parts):
-        for row in frame[frame["part"] == part].itertuples(index=False):
-            axis.barh(
-                stages.index(row.stage), row.seconds / 60, left=left[row.stage], height=0.66, edgecolor=INK,
-                linewidth=0.5, color=HUES[number % 5] if number < 4 else "#bbbbbb", hatch=HATCHES[number % 5],
-            )  # fmt: skip
-            left[row.stage] += row.seconds / 60
-    for place, stage in enumerate(stages):
-        axis.annotate(
-            minutes(left[stage] * 60),
-            (left[stage], place),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-        )
-    axis.set_yticks(range(len(stages)), stages)
-    axis.invert_yaxis()
-    axis.margins(x=0.14)
-    axis.set_xlim(left=0)
-    axis.grid(axis="y", visible=False)
-    axis.grid(axis="x", visible=True)
-    axis.set_xlabel("wall time (minutes)")
-    if len(parts) > 1:
-        handles = [
-            Patch(facecolor=HUES[i % 5] if i < 4 else "#bbbbbb", hatch=HATCHES[i % 5], edgecolor=INK, label=part)
-            for i, part in enumerate(parts)
-        ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=5)
-    return figure
-
-
-def pipeline_alt(frame: pd.DataFrame) -> str:
-    totals = frame.groupby("stage", sort=False)["seconds"].sum()
-    return f"Bars of wall time: {'; '.join(f'{stage} {minutes(s)}' for stage, s in totals.items())}."

@@ -39,16 +39,16 @@ def alpha(frame: pd.DataFrame) -> Figure:
     axis.axhline(1.0, color=INK, linewidth=0.9, linestyle=DASHES[1], label="PyTorch eager", zorder=3)
     axis.set_xlim(-0.6, len(frame) - 0.4)
     figure.legend(loc="outside upper right")
-    axis.set_xticks(range(len(frame)), [f"{r.label}\n{r.tasks} tasks" for r in frame.itertuples(index=False)])
+    axis.set_xticks(range(len(frame)), [f"{r.label}\n{tasks(r.tasks)}" for r in frame.itertuples(index=False)])
     axis.margins(y=0.15)
     axis.set_ylim(bottom=0)
-    axis.set_ylabel(f"speedup, best of n answers ({kinds_of(frame)})")
+    axis.set_ylabel(f"speedup, best of n answers\n({kinds_of(frame)})")
     return figure
 
 
 def alpha_alt(frame: pd.DataFrame) -> str:
     parts = [
-        f"{r.label} no correct kernel" if pd.isna(r.value) else f"{r.label} {r.value:.2f} times over {r.tasks} tasks"
+        f"{r.label} no correct kernel" if pd.isna(r.value) else f"{r.label} {r.value:.2f} times over {tasks(r.tasks)}"
         for r in frame.itertuples(index=False)
     ]
     return f"Bar chart of the speedup ({kinds_of(frame)}) of the fastest correct kernel: {'; '.join(parts)}."
@@ -58,12 +58,14 @@ def fast_p(frame: pd.DataFrame) -> Figure:
     """Figure 5: share of tasks with one of k answers correct and more than p times faster; Triton left, CUDA right."""
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
+    highest = frame[["value", "high"]].max().max()
+    top = 1.0 if pd.isna(highest) else min(1.0, max(0.1, 1.15 * highest))
     models, ks = list(dict.fromkeys(frame["model"])), sorted(frame["k"].unique())
     for axis, backend in zip(axes, ("triton", "cuda"), strict=True):
         part = frame[(frame["backend"] == backend) & frame["value"].notna()]
         axis.set_title(f"{'Triton' if backend == 'triton' else 'CUDA'}{panel_timing(part)}")
         axis.set_xlabel("p (times faster than PyTorch eager)")
-        axis.set_ylim(-0.02, 1.02)
+        axis.set_ylim(-0.02 * top, 1.02 * top)
         for (model, k), curve in part.sort_values("p", kind="stable").groupby(["model", "k"]):
             place, dash = models.index(model) % len(HUES), DASHES[ks.index(k) % len(DASHES)]
             axis.plot(curve["p"], curve["value"], color=HUES[place], linestyle=dash, marker=MARKERS[place])
@@ -87,6 +89,14 @@ def fast_p_alt(frame: pd.DataFrame) -> str:
             f"{backend} {model} k={k}: {first['value']:.2f} at p={first['p']:g}, {last['value']:.2f} at p={last['p']:g}"
         )
     return f"Curves of fast_p@k ({kinds_of(frame)} times) against p. {'; '.join(parts) or 'No curve was run'}."
+
+
+def tasks(count: int) -> str:
+    """
+    >>> tasks(1), tasks(2)
+    ('1 task', '2 tasks')
+    """
+    return f"{count} task{'' if count == 1 else 's'}"
 
 
 def panel_timing(part: pd.DataFrame) -> str:
