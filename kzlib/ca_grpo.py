@@ -21,11 +21,12 @@ from accelerate.utils import gather_object
 from torch import Tensor
 from trl import GRPOTrainer
 
-from kzlib import policy
+from kzlib import decoding
 from kzlib.training import RewindStepLog, StepLog
 
 # Nats a token between engine and trainer: bf16 alone makes about 0.02, weights of another step far more (P26).
 MAX_LOGP_GAP = 0.3
+SAMPLED_AT_ONCE = 512  # answers in one batch of the sampler: bounds the cache's memory
 
 SpeedTerm = Literal["plain", "capped", "log"]
 Normalisation = Literal["group", "mean_only"]
@@ -193,6 +194,7 @@ class GroupTrainer(GRPOTrainer):
         self._step_log, self._rollout_log, self._on_step = step_log, rollout_log, on_step
         self._rows, self._summary = rows, summary
         self._facts: dict[str, Any] = {}
+        self._sampler: Any = None
         self._scored: tuple[Tensor, Tensor] = (torch.empty(0), torch.empty(0))
         self.add_callback(RewindStepLog(*[log for log in (step_log, rollout_log) if log]))
 
@@ -207,13 +209,19 @@ class GroupTrainer(GRPOTrainer):
         return out
 
     def _generate_single_turn(self, prompt_ids: list, *rest: Any, **kwargs: Any) -> tuple[list, Any]:
-        if self.use_vllm or self.accelerator.device.type != "cpu":
+        if self.use_vllm:
             return super()._generate_single_turn(prompt_ids, *rest, **kwargs)
         model = self.accelerator.unwrap_model(self.model_wrapped)
         model.eval()
-        ids = policy.sample_rows(
-            model, self._tokenizer, prompt_ids, self.max_completion_length or 0, self.temperature, self.top_p
-        )
+        if self._sampler is None:
+            self._sampler = decoding.sampler_of(model)
+        sampler = decoding.refreshed(self._sampler, model)  # what samples has the weights of this very step (P26)
+        ids: list[list[int]] = []
+        for start in range(0, len(prompt_ids), SAMPLED_AT_ONCE):
+            ids += decoding.sample_rows(
+                sampler, self._tokenizer, prompt_ids[start : start + SAMPLED_AT_ONCE],
+                self.max_completion_length or 0, self.temperature, self.top_p,
+            )  # fmt: skip
         model.train()
         return ids, None
 

@@ -51,6 +51,9 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     run = _command(commands, "run", "run the notebooks of a profile in order; what is fresh is skipped", _run)
     _which(run)
     _selection(run)
+    run.add_argument(
+        "--minutes", type=float, default=0, metavar="M", help="stop after so long; the same command goes on"
+    )
     plan = _command(commands, "plan", "say what `kz run` would do, without doing it", _plan)
     _which(plan)
     _selection(plan)
@@ -141,7 +144,9 @@ def _run(options: argparse.Namespace) -> int:
     run = runner.find_run(options.output_root, params, options.run)
     print(f"profile {params.profile}, run {run.name}", flush=True)
     selection = runner.Selection(options.start, tuple(options.only), options.stop, options.force)
-    executed = runner.run_profile(runner.Context.of(run, params), selection, say=lambda line: print(line, flush=True))
+    executed = runner.run_profile(
+        runner.Context.of(run, params), selection, say=lambda line: print(line, flush=True), minutes=options.minutes
+    )
     took = duration(time.monotonic() - begin)
     where = os.path.relpath(run.root) if run.root.is_relative_to(Path.cwd()) else run.root
     if executed:

@@ -23,7 +23,7 @@ from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
 from kzlib.records import Answer, Backend, Task, Verdict, append_jsonl, from_json
 from kzlib.rewards import CoderReward, ProposerReward, Solve, coder_summary, proposer_summary
 from kzlib.seeds import child_seed
-from kzlib.training import StepLog, device_arguments, newest_checkpoint, read_steps
+from kzlib.training import StepLog, StopInTime, device_arguments, newest_checkpoint, read_steps
 from kzlib.workspace import Run
 
 OnStep = Callable[[dict[str, Any]], None]
@@ -63,8 +63,6 @@ def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str], *
     generation: dict[str, Any] = {}
     if settings.engine == "vllm":
         generation = {"use_vllm": True, "vllm_mode": "colocate", "vllm_gpu_memory_utilization": 0.3}
-    elif settings.device != "cpu":
-        generation = {"generation_kwargs": {"cache_implementation": "static"}}
     return GRPOConfig(
         output_dir=str(folder),
         max_steps=settings.steps,
@@ -247,6 +245,7 @@ def _train(
     )
     plan.prepare(trainer)
     trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(StopInTime())
     trainer.train(resume_from_checkpoint=newest_checkpoint(folder))
     trainer.model.eval()
     return read_steps(steps.path)

@@ -21,7 +21,7 @@ from trl import SFTConfig, SFTTrainer
 from kzlib.muon import MuonAdamW
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
 from kzlib.records import Candidate, Task
-from kzlib.training import EveryStep, RewindStepLog, StepLog, device_arguments, newest_checkpoint
+from kzlib.training import EveryStep, RewindStepLog, StepLog, StopInTime, device_arguments, newest_checkpoint
 
 ROLE_TOKEN = re.compile(r"<\|\w+\|>")
 
@@ -206,6 +206,7 @@ def cold_start(
     trainer.remove_callback(PrinterCallback)
     if probe and probe_every:
         trainer.add_callback(EveryStep(probe, probe_every))
+    trainer.add_callback(StopInTime())
     checkpoint = newest_checkpoint(folder)
     trainer.train(resume_from_checkpoint=checkpoint)
     return [row for row in trainer.state.log_history if "loss" in row or "eval_loss" in row]

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,34 @@ class EveryStep(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
         if state.global_step % self.every == 0:
             self.action(state.global_step, model)
+
+
+class TimeIsUpError(RuntimeError):
+    """Training stopped at a checkpoint because the runner's time is nearly used up; the same command goes on."""
+
+
+class StopInTime(TrainerCallback):
+    """Saves a checkpoint and ends training before the moment in `KZ_STOP_AT` (set by `kz run --minutes`).
+
+    Without it a notebook is interrupted at that moment, and the steps since its last checkpoint are done again.
+    """
+
+    def __init__(self) -> None:
+        self.until = float(os.environ.get("KZ_STOP_AT", "inf"))
+        self.began, self.longest, self.stopping = time.time(), 0.0, False
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.began = time.time()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.longest = max(self.longest, time.time() - self.began)
+        # Two steps and some seconds to save: a step may be longer than those before it.
+        if time.time() + 2 * self.longest + 5 > self.until and state.global_step < state.max_steps:
+            self.stopping = control.should_save = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.stopping:
+            raise TimeIsUpError(f"the time given is nearly used up: saved at step {state.global_step}")
 
 
 def newest_checkpoint(folder: str | os.PathLike[str]) -> str | None:

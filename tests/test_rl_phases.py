@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from kzlib.ca_grpo import CAGRPO, advantages, as_groups, reward
 from kzlib.coevolution import GroupSettings, coder_phase, draw, harvest, pool_of, proposer_phase, records_of
 from kzlib.records import Answer, Task, Verdict
 from kzlib.rewards import Attempts, CoderReward, ModuleCheck, ProposerReward
-from kzlib.training import read_steps
+from kzlib.training import TimeIsUpError, read_steps
 
 SETTINGS = GroupSettings(
     steps=4, prompts_per_step=2, group_size=4, micro_batch=4, learning_rate=1e-2, max_new_tokens=6, save_every=2, seed=3
@@ -104,6 +105,18 @@ def test_killed_and_resumed_equals_uninterrupted(whole: tuple[Path, str, list], 
     assert policy.fingerprint(model) == whole[1]
     rollouts = [exact([row]) for row in read_steps(tmp_path / "rollouts.jsonl")]
     assert rollouts == [exact([row]) for row in read_steps(whole[0] / "rollouts.jsonl")]
+
+
+def test_stopped_by_the_clock_saves_its_step_and_goes_on_exactly(
+    whole: tuple[Path, str, list], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KZ_STOP_AT", str(time.time()))
+    for step in (1, 2, 3):
+        with pytest.raises(TimeIsUpError, match=f"saved at step {step}"):
+            coder_run(tmp_path)
+    model, rows = coder_run(tmp_path)  # the last step ends the phase: nothing is left to stop
+    assert exact(rows) == exact(whole[2])
+    assert policy.fingerprint(model) == whole[1]
 
 
 def test_another_seed_samples_other_answers(whole: tuple[Path, str, list], tmp_path: Path) -> None:

@@ -149,6 +149,16 @@ def test_a_deadline_stops_a_notebook(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 60
 
 
+def test_the_time_given_to_a_command_stops_it_and_the_next_command_goes_on(tmp_path: Path) -> None:
+    given = context(tmp_path, one("hangs"))
+    with pytest.raises(StageFailedError, match=r"the time given to this command is used up.*to go on type") as caught:
+        run_profile(given.again(), Selection(), lambda line: None, minutes=0.1)
+    assert caught.value.exit_code == 75
+    assert "KZ_STOP_AT" not in os.environ
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    assert status(given.again())[0][1].word == "failed"
+
+
 def test_a_notebook_that_ignores_every_signal_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervision, "INTERRUPT_GRACE", 1.0)
     given = context(tmp_path, one("stubborn"), minutes=0.1)

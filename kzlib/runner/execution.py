@@ -20,6 +20,7 @@ from kzlib.runner.supervise import Ended, Job, supervise
 from kzlib.stages import Stage
 from kzlib.workspace import Run, size, write_atomic
 
+TIME_IS_UP = 75  # exit code when the time given to a command is used up: the same command goes on
 DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
 
 
@@ -113,6 +114,8 @@ class Execution:
         if ended.stopped == "deadline":
             minutes = self.context.params.run.deadline_minutes
             return f"it was stopped at its deadline of {minutes:g} minutes (deadline_minutes in the profile)"
+        if ended.stopped == "time" or (ended.report and ended.report["ename"] == "TimeIsUpError"):
+            return "it was stopped because the time given to this command is used up"
         if ended.stopped:
             return f"it was stopped by {'Ctrl-C' if ended.stopped == 'interrupt' else 'a request to terminate'}"
         if ended.report is None:
@@ -147,6 +150,8 @@ class Execution:
         message = f"{self.stage.name} failed: {sentence}. What was finished is kept; to go on type: {self._command()}"
         error = StageFailedError(message + (f"\n{kept}" if kept else ""))
         error.exit_code = {"interrupt": 130, "terminate": 143}.get(ended.stopped, 1)
+        if "time given" in cause:
+            error.exit_code = TIME_IS_UP
         raise error
 
     def _publish(self, parts: dict[str, Any], key: str, run_id: str, started: str) -> None:

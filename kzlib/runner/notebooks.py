@@ -62,6 +62,14 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
     return [c for c in notebook["cells"] if c["cell_type"] == "code" and text_of(c).strip()]
 
 
+def lesson_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    """The code cells that a stage's results can depend on: those without the tag "exercise", which a reader fills in.
+
+    The rules of the notebooks keep every name that an exercise sets apart from the lesson's own.
+    """
+    return [cell for cell in code_cells(notebook) if "exercise" not in tags_of(cell)]
+
+
 def parameters(notebook: dict[str, Any], name: str) -> dict[str, Parameter]:
     """The parameters cell, read as Python: one-line literal assignments, nothing else.
 
@@ -118,7 +126,7 @@ def check_names(notebook: dict[str, Any], stage: Stage) -> dict[str, Parameter]:
 def names_read(notebook: dict[str, Any]) -> set[str]:
     """Every name that the cells after the parameters cell read."""
     found: set[str] = set()
-    for cell in code_cells(notebook):
+    for cell in lesson_cells(notebook):
         if "parameters" not in tags_of(cell):
             found |= {
                 node.id
@@ -129,18 +137,18 @@ def names_read(notebook: dict[str, Any]) -> set[str]:
 
 
 def imports(notebook: dict[str, Any]) -> ast.Module:
-    """All code as one module, for reading its imports."""
-    return ast.Module([node for cell in code_cells(notebook) for node in _parse(text_of(cell)).body], type_ignores=[])
+    """All code but the exercises as one module, for reading its imports."""
+    return ast.Module([node for cell in lesson_cells(notebook) for node in _parse(text_of(cell)).body], type_ignores=[])
 
 
 def digest(notebook: dict[str, Any]) -> str:
-    """Sixteen hex digits of what the code does: prose, comments, layout and default values do not count.
+    """Sixteen hex digits of what the code does: prose, comments, layout, default values and exercises do not count.
 
     The defaults do not, because the resolved values are in the stage's key; prose does not, because mending a typing
     error must not repeat days of training (ploomber/ploomber#1059).
     """
     sha = hashlib.sha256()
-    for cell in code_cells(notebook):
+    for cell in lesson_cells(notebook):
         tags = sorted(tags_of(cell))
         declares = "parameters" in tags
         body = " ".join(sorted(parameters(notebook, ""))) if declares else ast.dump(_parse(text_of(cell)))

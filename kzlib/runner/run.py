@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +14,13 @@ from kzlib.environment import ROOT
 from kzlib.params import Params, nearest
 from kzlib.progress import duration
 from kzlib.runner import notebooks, processes, stamps
-from kzlib.runner.execution import Execution, StageFailedError
+from kzlib.runner.execution import TIME_IS_UP, Execution, StageFailedError
 from kzlib.runner.lock import run_lock
 from kzlib.runner.stamps import Context, State
 from kzlib.stages import FIGURES, Stage, stages
 from kzlib.workspace import Run, latest_run, new_run_name, open_run
 
+STOP_AT = "KZ_STOP_AT"  # when a notebook is to have stopped, seconds since 1970 (`kzlib.training.StopInTime`)
 RUNNER_READS = ("deadline_minutes", "rounds")  # settings that a notebook need not declare
 
 
@@ -108,14 +110,16 @@ def plan(context: Context, selection: Selection) -> Iterator[tuple[Stage, str]]:
             yield stage, "skip (fresh)"
 
 
-def run_profile(context: Context, selection: Selection, say: Callable[[str], None] = print) -> int:
+def run_profile(context: Context, selection: Selection, say: Callable[[str], None] = print, minutes: float = 0) -> int:
     """Run what is selected and not fresh, in order; returns how many notebooks were executed.
+
+    After `minutes` (0: no limit) the notebook at work is stopped as at Ctrl-C; the same command then goes on.
 
     Raises StageFailedError at the first stage that does not end well, RunIsBusyError when another runner has the run,
     and NotebookError before anything starts when a notebook and the profile do not fit together.
     """
     selected = selection.of(context.every)
-    with run_lock(context.root), _signals() as stop:
+    with run_lock(context.root), _signals(minutes) as stop:
         _end_leftovers(context.run, say)
         check_all(selected, context)
         context.run.write_json("params.json", context.params.model_dump())
@@ -131,7 +135,9 @@ def run_profile(context: Context, selection: Selection, say: Callable[[str], Non
             say(f"[{number}/{len(selected)}] {stage.name}: done in {duration(seconds)}")
             executed += 1
             if stop():
-                raise StageFailedError(f"stopped after {stage.name}, which is done: type the same command to go on")
+                error = StageFailedError(f"stopped after {stage.name}, which is done: type the same command to go on")
+                error.exit_code = TIME_IS_UP if stop() == signal.SIGALRM else 1
+                raise error
         if executed and FIGURES in context.every and stamps.state_of(FIGURES, context.again()).word == "fresh":
             from kzlib import report
 
@@ -157,16 +163,24 @@ def _end_leftovers(run: Run, say: Callable[[str], None]) -> None:
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[Callable[[], int]]:
-    """Ctrl-C and SIGTERM become a number that the loop looks at, so that a notebook is always stopped in order."""
+def _signals(minutes: float = 0) -> Iterator[Callable[[], int]]:
+    """Ctrl-C, SIGTERM and the end of the time given become a number that the loop looks at, so that a notebook is
+    always stopped in order."""
     seen = [0]
 
     def note(sign: int, _: object) -> None:
         seen[0] = sign
 
-    before = {sign: signal.signal(sign, note) for sign in (signal.SIGINT, signal.SIGTERM)}
+    before = {sign: signal.signal(sign, note) for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
+    known = os.environ.get(STOP_AT)
     try:
+        if minutes:
+            signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
+            os.environ[STOP_AT] = str(time.time() + 60 * minutes)  # notebooks read it, to stop at a checkpoint
         yield lambda: seen[0]
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if known is None:
+            os.environ.pop(STOP_AT, None)
         for sign, handler in before.items():
             signal.signal(sign, handler)

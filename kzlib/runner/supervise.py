@@ -19,6 +19,7 @@ from kzlib.runner import processes
 
 INTERRUPT_GRACE = 20.0  # seconds for the cell to save a checkpoint after it was interrupted
 TERMINATE_GRACE = 5.0
+STOPS: dict[int, str] = {signal.SIGINT: "interrupt", signal.SIGTERM: "terminate", signal.SIGALRM: "time"}
 QUIET_SECONDS = 60.0  # after so long without a word, the runner says that the notebook is still at work
 
 
@@ -42,7 +43,7 @@ class Ended:
 
     returncode: int
     report: dict[str, Any] | None
-    stopped: str  # "", "deadline", "interrupt" or "terminate"
+    stopped: str  # "", "deadline", or one of STOPS
     seconds: float
 
 
@@ -122,7 +123,7 @@ def _follow(
             sign = stop()
             if sign or time.monotonic() - start > job.deadline:
                 _stop(child)
-                return {signal.SIGINT: "interrupt", signal.SIGTERM: "terminate"}.get(sign, "deadline")  # type: ignore[call-overload]
+                return STOPS.get(sign, "deadline")
             time.sleep(0.1)
         _, lines = _new_lines(log, rest)
         for line in lines[-1:]:
