@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
 import re
 import sys
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kzlib import exercises
 from kzlib.environment import ROOT
 from kzlib.params import load_profile
 from kzlib.runner import notebooks
@@ -25,7 +27,21 @@ LONGEST_CELL = 40
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|work|mnt|Users|var|opt|data)/|[A-Z]:\\\\|file://")
 SHELL = re.compile(r"^\s*(?:!|%pip|%conda|%%bash|%%sh|%%script|%%writefile)|get_ipython\(\)\.system|os\.system\(", re.M)
+PICTURE = re.compile(r"!\[[^\]]*\]\(https?:|<img\b")
+HEADING = re.compile(r"^(#+) ", re.M)
+TAGS = {"parameters", "exercise"}
+PROMISES = ("**What you will learn**", "**Time**", "**Reads**", "**Writes**")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s#]+)")
+
+
+def all_notebooks() -> list[Path]:
+    """The suite's notebooks and, in `solutions/`, the solved exercises."""
+    return sorted((ROOT / "notebooks").glob("*.ipynb")) + sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
+
+
+def stage_of(path: Path) -> Stage | None:
+    """The stage that a notebook belongs to, if any."""
+    return next((stage for stage in stages(1) if stage.notebook == path.stem), None)
 
 
 def problems(path: Path, laptop: dict[str, Any]) -> Iterator[str]:
@@ -33,7 +49,11 @@ def problems(path: Path, laptop: dict[str, Any]) -> Iterator[str]:
     notebook = notebooks.load(path)
     yield from _format(notebook)
     yield from _cells(notebook, path)
-    stage = next((s for s in stages(1) if s.notebook == path.stem), None)
+    yield from _headings(notebook)
+    if path.parent.name != "solutions":
+        yield from _promises(notebook)
+    yield from _exercises(notebook, path)
+    stage = stage_of(path)
     if stage is None:
         return
     try:
@@ -79,12 +99,62 @@ def _cells(notebook: dict[str, Any], path: Path) -> Iterator[str]:
             yield f"cell {name} is tagged raises-exception, which counts as a failure: show the error with try/except"
         if not code and "base64," in text:
             yield f"cell {name} holds an embedded picture: save it as a file"
+        if not code and (found := PICTURE.search(text)):
+            yield f"cell {name} shows a picture from elsewhere ({found.group()}): draw it in a code cell"
+        if others := set(tags_of(cell)) - TAGS:
+            yield f"cell {name} has the tag {min(others)}: only {' and '.join(sorted(TAGS))} mean something here"
         if not code:
             yield from (
                 f"cell {name} links to {link}, which is not there: mend the link"
                 for link in LINK.findall(text)
                 if not (path.parent / link).exists()
             )
+
+
+def _headings(notebook: dict[str, Any]) -> Iterator[str]:
+    """One title, in the first cell, then sections; no level is jumped over, so that an outline reads right."""
+    levels = [
+        (len(found), cell.get("id", "?"))
+        for cell in notebook["cells"]
+        if cell["cell_type"] == "markdown"
+        for found in HEADING.findall(re.sub(r"```.*?```", "", text_of(cell), flags=re.S))
+    ]
+    if [level for level, _ in levels[:1]] != [1] or notebook["cells"][0].get("id") != levels[0][1]:
+        yield "the first cell has no title: begin it with `# `"
+    for (before, _), (level, cell_id) in itertools.pairwise(levels):
+        if level == 1:
+            yield f"cell {cell_id} has a second title: use `## `"
+        elif level > before + 1:
+            yield f"cell {cell_id} jumps from heading level {before} to {level}: leave none out"
+
+
+def _promises(notebook: dict[str, Any]) -> Iterator[str]:
+    missing = [promise for promise in PROMISES if promise not in text_of(notebook["cells"][0])]
+    if missing:
+        yield f"the first cell lacks {', '.join(missing)}: a reader decides there whether to go on"
+
+
+def _exercises(notebook: dict[str, Any], path: Path) -> Iterator[str]:
+    """Every exercise of the lesson has one cell that stands alone and sets only names that no lesson can read."""
+    asked = []
+    for cell in [c for c in code_cells(notebook) if "exercise" in tags_of(c)]:
+        name, tree = cell.get("id", "?"), ast.parse(text_of(cell))
+        asked += re.findall(r"exercises\.check\(\"([^\"]+)\"", text_of(cell))
+        outside = [n for n in tree.body if not isinstance(n, ast.Import | ast.ImportFrom)]
+        bound = {n.name for n in outside if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        bound |= {
+            n.id for top in outside for n in ast.walk(top) if isinstance(top, ast.Assign) and isinstance(n, ast.Name)
+        }
+        if foreign := sorted(n for n in bound if not n.startswith("my_")):
+            yield f"exercise {name} sets {foreign[0]}: name it my_{foreign[0]}, so that no lesson cell can depend on it"
+        if "from kzlib import exercises" not in text_of(cell):
+            yield f"exercise {name} does not import what it needs: begin it with `from kzlib import exercises`"
+        if path.parent.name != "solutions" and "..." not in text_of(cell):
+            yield f"exercise {name} is solved: put the stub back (...); solutions are in notebooks/solutions/"
+    lesson = path.stem[:2]
+    known = list(exercises.names(lesson)) if lesson in exercises.LESSONS else []
+    if asked != known:
+        yield f"its exercises are {', '.join(asked) or 'none'}, kzlib.exercises has {', '.join(known) or 'none'}: align"
 
 
 def _parameters(notebook: dict[str, Any], stage: Stage, laptop: dict[str, Any]) -> Iterator[str]:
@@ -107,7 +177,7 @@ def fix(path: Path) -> None:
     notebook = notebooks.load(path)
     notebook["nbformat"], notebook["nbformat_minor"] = 4, 5
     notebook["metadata"] = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    stage = next((s for s in stages(1) if s.notebook == path.stem), None)
+    stage = stage_of(path)
     for cell in notebook["cells"]:
         tags = tags_of(cell)
         cell["metadata"] = {"tags": tags} if tags else {}
@@ -145,15 +215,15 @@ def main() -> int:
     parser.add_argument("--fix", action="store_true")
     parser.add_argument("paths", nargs="*", type=Path)
     options = parser.parse_args()
-    paths = options.paths or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    paths = options.paths or all_notebooks()
     everything = load_profile("laptop")
     found = 0
     for path in paths:
         if options.fix:
             fix(path)
-        stage = next((s for s in stages(1) if s.notebook == path.stem), None)
+        stage = stage_of(path)
         for problem in problems(path, everything.section_values(stage.sections if stage else ())):
-            print(f"notebooks/{path.name}: {problem}")
+            print(f"{path.parent.name}/{path.name}: {problem}")
             found += 1
     print(f"{len(paths)} notebooks, {found} problems")
     return 1 if found else 0

@@ -25,6 +25,7 @@ from kzlib.params import load_profile  # noqa: E402
 from kzlib.stages import stages  # noqa: E402
 
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 SETUP = ROOT / "notebooks" / "00_setup_check.ipynb"
 
 
@@ -33,7 +34,7 @@ def laptop(name: str) -> dict[str, Any]:
     return load_profile("laptop").section_values(found[0].sections if found else ())
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PATHS + SOLUTIONS, ids=lambda path: path.stem)
 def test_a_notebook_keeps_every_rule(path: Path) -> None:
     nbformat.validate(nbformat.read(path, as_version=4))
     assert list(lint_notebooks.problems(path, laptop(path.stem))) == []
@@ -83,6 +84,21 @@ def broken(change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         (lambda n: cell(n, "save")["metadata"].update(tags=["raises-exception"]), "raises-exception"),
         (lambda n: cell(n, "title").update(source="![x](data:image/png;base64,AA)"), "embedded picture"),
         (lambda n: cell(n, "next").update(source="[x](nowhere.ipynb)"), "is not there"),
+        (lambda n: cell(n, "title").update(source="![x](https://example.org/x.png)"), "a picture from elsewhere"),
+        (lambda n: cell(n, "title").update(source="## Setup"), "has no title"),
+        (lambda n: cell(n, "next").update(source="# Next"), "a second title"),
+        (lambda n: cell(n, "next").update(source="#### Next"), "jumps from heading level 2 to 4"),
+        (lambda n: cell(n, "title").update(source="# 00 Setup"), "lacks **What you will learn**, **Time**"),
+        (lambda n: cell(n, "save")["metadata"].update(tags=["hide-input"]), "has the tag hide-input"),
+        (lambda n: cell(n, "toy-kernel")["metadata"].update(tags=["exercise"]), "exercise toy-kernel sets toy"),
+        (lambda n: cell(n, "toy-kernel")["metadata"].update(tags=["exercise"]), "does not import what it needs"),
+        (lambda n: cell(n, "toy-kernel")["metadata"].update(tags=["exercise"]), "exercise toy-kernel is solved"),
+        (
+            lambda n: cell(n, "toy-kernel").update(
+                metadata={"tags": ["exercise"]}, source='from kzlib import exercises\nexercises.check("03.reward", ...)'
+            ),
+            "its exercises are 03.reward, kzlib.exercises has none",
+        ),
         (lambda n: cell(n, "parameters")["metadata"].clear(), '0 cells tagged "parameters"'),
         (lambda n: cell(n, "save")["metadata"].update(tags=["parameters"]), '2 cells tagged "parameters"'),
         (lambda n: cell(n, "parameters").update(source="sed = 0  # root"), "did you mean seed"),
