@@ -191,8 +191,8 @@ def fix(path: Path) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def with_values(source: str, values: dict[str, Any]) -> str:
-    """A parameters cell with other values, comments kept.
+def with_values(source: str, values: dict[str, Any], every: bool = False) -> str:
+    """A parameters cell with other values, comments kept; `every` also sets the profile and other names of the runner.
 
     >>> with_values("steps = 3  # a round", {"steps": 4})
     'steps = 4  # a round'
@@ -201,7 +201,7 @@ def with_values(source: str, values: dict[str, Any]) -> str:
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name, value = node.targets[0].id, node.value
-            if name in values and name not in ALWAYS and ast.literal_eval(value) != values[name]:
+            if name in values and (every or name not in ALWAYS) and ast.literal_eval(value) != values[name]:
                 line = lines[node.lineno - 1].encode()
                 text = json.dumps(values[name]) if isinstance(values[name], (str, list)) else repr(values[name])
                 lines[node.lineno - 1] = (

@@ -1,0 +1,138 @@
+"""The notebooks in a real browser: every one opens, runs to its end by Run All and reads well in both themes.
+
+`make browser-test`. Screenshots for a person to look at: `outputs/browser/`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed: make browser-test installs it")
+
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+
+import lint_notebooks  # noqa: E402
+from lab import DARK, LIGHT, Notebook, Server, find_chromium, serving  # noqa: E402
+
+from kzlib.params import load_profile  # noqa: E402
+from kzlib.runner.notebooks import tags_of, text_of  # noqa: E402
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900), pytest.mark.xdist_group("browser")]
+
+PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
+SCREENSHOTS = ROOT / "outputs" / "browser"
+MINUTES = 12  # a notebook of the smoke profile takes about one on two quiet cores
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        program = find_chromium(playwright)
+        if program is None:
+            pytest.skip("no Chromium here: type `python -m playwright install chromium` or `apt install chromium`")
+        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] * (os.geteuid() == 0))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Lab over copies of the notebooks with the values of the profile smoke; results go to a folder of their own.
+
+    KZ_BROWSER_RUN may name the folder of a finished smoke run: then any notebook can be run alone.
+    """
+    folder = tmp_path_factory.mktemp("lab")
+    shutil.copytree(ROOT / "notebooks", folder / "notebooks", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    smoke = load_profile("smoke")
+    for path in (folder / "notebooks").glob("*.ipynb"):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        stage = lint_notebooks.stage_of(path)
+        for cell in notebook["cells"]:
+            if "parameters" in tags_of(cell):
+                values = {"profile": "smoke"} | (smoke.section_values(stage.sections) if stage else {})
+                cell["source"] = lint_notebooks.with_values(text_of(cell), values, every=True)
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+    outputs = tmp_path_factory.mktemp("outputs")
+    if finished := os.environ.get("KZ_BROWSER_RUN"):
+        shutil.copytree(finished, outputs / "smoke" / Path(finished).name)
+    with serving(folder, outputs, tmp_path_factory.mktemp("jupyter")) as running:
+        yield running
+
+
+def check_reading(notebook: Notebook, path: Path) -> None:
+    """What a reader would see at once: all headings, formulas set, nothing broken, nothing red in the console."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    prose = "\n\n".join(text_of(cell) for cell in cells if cell["cell_type"] == "markdown")
+    written = [re.sub(r"[`*]|\$", "", line.lstrip("#")).strip() for line in re.findall(r"^#+ .*$", prose, re.M)]
+    assert [re.sub(r"[`*]|\$", "", h) for h in notebook.headings()] == written
+    if "$" in prose:
+        notebook.page.wait_for_selector(".jp-RenderedMarkdown mjx-container", timeout=60_000)
+    assert notebook.page.locator("mjx-merror, .MathJax_Error").count() == 0
+    assert notebook.blank_pictures() == []
+    assert notebook.complaints == []
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_opens(path: Path, browser: Browser, server: Server) -> None:
+    notebook = Notebook.open(browser, server, f"notebooks/{path.name}")
+    check_reading(notebook, path)
+    notebook.close()
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_run_all(path: Path, browser: Browser, server: Server) -> None:
+    """In their order: each notebook reads what the ones before it left."""
+    notebook = Notebook.open(browser, server, f"notebooks/{path.name}")
+    notebook.run_all(MINUTES)
+    cells = notebook.json()["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    errors = [o for o in outputs if o["output_type"] == "error"]
+    assert not errors, f"{errors[0]['ename']}: {errors[0]['evalue']}"
+    for theme, name in ((LIGHT, "light"), (DARK, "dark")):
+        notebook.theme(theme)
+        check_reading(notebook, path)
+        notebook.screenshot(SCREENSHOTS / name / f"{path.stem}.png")
+    pictures = [o for o in outputs if "image/png" in o.get("data", {})]
+    assert notebook.page.locator(".jp-OutputArea img").count() >= len(pictures)
+    if path.stem[:2] in ("01", "02", "03", "04", "06"):
+        assert pictures, "this notebook draws"
+    said = "".join(o["text"] if isinstance(o["text"], str) else "".join(o["text"]) for o in outputs if "text" in o)
+    exercises = [cell for cell in cells if "exercise" in tags_of(cell)]
+    assert said.count("not attempted yet: ") == len(exercises)
+    assert "Traceback" not in said
+    notebook.close()
+
+
+@pytest.mark.parametrize("path", SOLUTIONS[2:3], ids=lambda path: path.stem)
+def test_an_exercise_is_solved_by_typing(path: Path, browser: Browser, server: Server) -> None:
+    """A reader replaces the stub by keyboard alone: the checker's sentence changes from open to wrong to right."""
+    notebook = Notebook.open(browser, server, "notebooks/03_proposer_rl.ipynb")
+    page = notebook.page
+    ids = [cell["id"] for cell in notebook.json()["cells"]]
+    cell = page.locator(".jp-Notebook .jp-Cell").nth(ids.index("try-reward"))
+    for answer, expected in (
+        ("...", "not attempted yet: 03.reward"),
+        ("1 - p", "not yet (03.reward): an invalid module"),
+        ("rho if not valid else 1 - 2 * abs(p - 0.5)", "right (03.reward)"),
+    ):
+        code = "from kzlib import exercises\ndef my_reward(p, valid, rho): return " + answer
+        code += '\nprint(exercises.check("03.reward", my_reward))'
+        cell.locator(".cm-content").click()
+        page.keyboard.press("Control+a")
+        page.keyboard.insert_text(code)
+        page.keyboard.press("Control+Enter")
+        cell.locator(".jp-OutputArea-output", has_text=expected).wait_for(timeout=120_000)
+    assert notebook.complaints == []
+    notebook.close()
