@@ -28,7 +28,7 @@ from kzlib.records import Candidate, Task, Verdict
 from kzlib.verifier.check import TaskCheck, check_reference
 from kzlib.verifier.judge import Judge
 from kzlib.verifier.pool import ForkServer, ServerConfig, ServerDied
-from kzlib.verifier.protocols import PROTOCOLS, STRICT
+from kzlib.verifier.protocols import PROTOCOLS
 from kzlib.verifier.references import Broken, References
 
 __all__ = ["TaskCheck", "Verifier", "verify"]
@@ -73,7 +73,7 @@ class Verifier:
         else:
             from kzlib.verifier import gpu
 
-            self._config, self.judge = gpu.executor(self.device, self.server)
+            self._config, self.judge = gpu.executor(self.device, self.server, self.workers)
 
     def __enter__(self) -> Verifier:
         return self
@@ -121,6 +121,7 @@ class Verifier:
         def judge(candidate: Candidate) -> Verdict:
             return self.judge.verdict(by_id[candidate.task_id], candidate, PROTOCOLS[protocol], chosen)
 
+        self.judge.expect(len(copies))
         for verdict in self._each(judge, [same[0] for same in copies.values()]):
             for _ in copies[verdict.candidate_id]:
                 done += 1
@@ -135,13 +136,14 @@ class Verifier:
         def one(task: Task) -> TaskCheck:
             for _ in range(3):
                 try:
-                    reference = self.judge.references.get(self.server(), task, chosen, STRICT, True)
-                    return check_reference(task.id, reference)
+                    return self.judge.check(task, chosen)
                 except ServerDied as error:
                     reason = str(error)
             return check_reference(task.id, Broken("runs", f"the verifier's own process failed: {reason}"))
 
-        yield from self._each(one, list({task.id: task for task in tasks}.values()))
+        distinct = list({task.id: task for task in tasks}.values())
+        self.judge.expect(len(distinct))
+        yield from self._each(one, distinct)
 
     def _each(self, work: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
         """Results as they finish, with a bounded number of items in flight; abandoning the iterator kills what runs."""
@@ -163,6 +165,7 @@ class Verifier:
 
     def close(self) -> None:
         """End the fork server and everything it started."""
+        self.judge.close()
         with self._lock:
             self._closed = True
             if self._server is not None:

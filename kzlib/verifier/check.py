@@ -5,14 +5,15 @@ Source: DESIGN section 6, point 4; issue 3; reports P01, P07; verifiers.md B11-B
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 
 from kzlib.verifier.compare import compare
-from kzlib.verifier.references import Broken, Reference
+from kzlib.verifier.references import Broken, InputSet, Reference
 
 GATES = ("loads", "runs", "finite", "deterministic", "depends_on_inputs", "not_tiny", "null_predictors", "budget")
 
@@ -33,11 +34,13 @@ def check_reference(task_id: str, reference: Reference | Broken) -> TaskCheck:
     """Run every gate, in the order of `GATES`."""
     if isinstance(reference, Broken):
         return TaskCheck(task_id, False, reference.gate, reference.message, {}, reference.seconds)
+    first = reference.sets[0]
     facts = {
-        "sets": [s.kind for s in reference.sets], "float64": reference.sets[0].exact is not None,
-        "mutates_inputs": reference.sets[0].mutated is not None, "ops": sorted({row["op"] for row in reference.ops}),
+        "sets": [s.kind for s in reference.sets], "float64": first.exact is not None,
+        "mutates_inputs": first.mutated is not None, "ops": sorted({row["op"] for row in reference.ops}),
         "parameters": sum(t.numel() for t in reference.state.values()),
     }  # fmt: skip
+    del first
     for gate in (_finite, _deterministic, _depends, _not_tiny, _null_predictors):
         message = gate(reference)
         if message:
@@ -61,8 +64,11 @@ def leaves(value: Any) -> Iterator[torch.Tensor]:
         yield torch.tensor(value)
 
 
-def _answers(reference: Reference) -> list[list[torch.Tensor]]:
-    return [[*leaves(s.native), *leaves(s.mutated or [])] for s in reference.sets]
+def _answers(row: InputSet) -> list[torch.Tensor]:
+    return [*leaves(row.native), *leaves(row.mutated or [])]
+
+
+# Each gate looks at one set at a time, at most two: on a GPU a large set is made anew each time it is asked for.
 
 
 def _finite(reference: Reference) -> str:
@@ -74,61 +80,84 @@ def _finite(reference: Reference) -> str:
 
 
 def _deterministic(reference: Reference) -> str:
-    first = reference.sets[0]
     # Not against the float64 run: random numbers differ there too and would widen the tolerance to their own size.
-    if compare(reference.again, first.native) is not None:
+    again = reference.again() if callable(reference.again) else reference.again
+    if compare(again, reference.sets[0].native) is not None:
         return "the reference gives two answers for the same inputs and weights (random numbers or unset memory)"
     return ""
 
 
 def _depends(reference: Reference) -> str:
-    answers = _answers(reference)
-    if len(answers) > 1 and all(
-        a.shape == b.shape and torch.equal(a, b) for a, b in zip(answers[0], answers[1], strict=False)
-    ):
+    if len(reference.sets) < 2:
+        return ""
+    pairs = zip(_answers(reference.sets[0]), _answers(reference.sets[1]), strict=False)
+    if all(a.shape == b.shape and torch.equal(a, b) for a, b in pairs):
         return "the reference gives the same answer for different inputs"
     return ""
 
 
 def _not_tiny(reference: Reference) -> str:
-    tensors = _answers(reference)[0]
-    if not sum(t.numel() for t in tensors):
+    if not sum(t.numel() for t in _answers(reference.sets[0])):
         return "the reference returns no elements"
     return ""
 
 
 def _null_predictors(reference: Reference) -> str:
     """A predictor that knows nothing must fail on at least one input set."""
-    for name, guesses in _predictors(reference):
-        passed = [
-            g is not None and compare(g, s.native, s.exact, s.bent) is None and s.mutated is None
-            for g, s in zip(guesses, reference.sets, strict=True)
-        ]
-        if all(passed):
+    for name, guess in _predictors(reference):
+        if all(_guessed(reference.sets[index], guess(index)) for index in range(len(reference.sets))):
             return f"{name} would pass as an answer"
     return ""
 
 
-def _predictors(reference: Reference) -> Iterator[tuple[str, list[Any]]]:
+def _guessed(row: InputSet, guess: Any) -> bool:
+    return guess is not None and row.mutated is None and compare(guess, row.native, row.exact, row.bent) is None
+
+
+def _predictors(reference: Reference) -> Iterator[tuple[str, Callable[[int], Any]]]:
+    """What each predictor answers to set number `index`."""
     sets = reference.sets
-    yield "a tensor of zeros", [_map(s.native, torch.zeros_like) for s in sets]
-    others = [sets[1] if i == 0 and len(sets) > 1 else sets[0] for i in range(len(sets))]
-    yield "a constant (the mean)", [_constant(s.native, o.native) for s, o in zip(sets, others, strict=True)]
-    for index in range(len(sets[0].inputs)):
-        yield f"a copy of input {index}", [_copy(s.inputs[index], s.native) for s in sets]
+    other = 1 if len(sets) > 1 else 0
+    yield "a tensor of zeros", lambda index: _map(sets[index].native, torch.zeros_like)
+    yield (
+        "a constant (the mean)",
+        lambda index: _constant(sets[index].native, lambda: sets[0 if index else other].native),
+    )
+    for number in range(len(sets[0].inputs)):
+        yield f"a copy of input {number}", partial(_copied, sets, number)
     if len(sets) > 1:
-        yield "the previous call's output", [sets[i - 1].native if i else sets[0].native for i in range(len(sets))]
+        yield "the previous call's output", lambda index: sets[max(0, index - 1)].native
 
 
-def _constant(native: Any, other: Any) -> Any:
+def _native(sets: Sequence[InputSet], index: int, other: int) -> Any:
+    return sets[0 if index else other].native
+
+
+def _copied(sets: Sequence[InputSet], number: int, index: int) -> Any:
+    row = sets[index]
+    return _copy(row.inputs[number], row.native)
+
+
+def _constant(native: Any, other: Callable[[], Any]) -> Any:
     """The mean in every element; for one element, which is its own mean, the value of another input set."""
     if isinstance(native, torch.Tensor):
-        return _mean(native) if native.numel() > 1 else other if isinstance(other, torch.Tensor) else native
+        if native.numel() > 1:
+            return _mean(native)
+        found = other()
+        return found if isinstance(found, torch.Tensor) else native
     if isinstance(native, list | tuple):
-        return tuple(map(_constant, native, other)) if isinstance(other, list | tuple) else native
+        found = other()
+        if not isinstance(found, list | tuple):
+            return native
+        return tuple(_constant(n, partial(_identity, o)) for n, o in zip(native, found, strict=False))
     if isinstance(native, dict):
-        return {k: _constant(v, other.get(k)) for k, v in native.items()} if isinstance(other, dict) else native
-    return other
+        found = other()
+        return {k: _constant(v, partial(found.get, k)) for k, v in native.items()} if isinstance(found, dict) else native
+    return other()
+
+
+def _identity(value: Any) -> Any:
+    return value
 
 
 def _map(value: Any, step: Any) -> Any:
@@ -146,7 +175,7 @@ def _mean(tensor: torch.Tensor) -> torch.Tensor:
         return tensor
     if tensor.is_floating_point() or tensor.is_complex():
         wide = torch.complex128 if tensor.is_complex() else torch.float64
-        return torch.full_like(tensor, tensor.to(wide).mean().item())
+        return torch.full_like(tensor, tensor.mean(dtype=wide).item())
     return (
         torch.full_like(tensor, tensor.flatten().mode().values.item())
         if tensor.dtype != torch.bool

@@ -7,39 +7,40 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from kzlib.records import Candidate, Outcome, Task, Timing
-from kzlib.verifier import gpu_pairs, timing, wire
+from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
+from kzlib.verifier import gpu_pairs, gpu_plan, timing, wire
 from kzlib.verifier.build import BadRequest, Builder, BuildFailed, BuildTimeout, build_glue
+from kzlib.verifier.check import TaskCheck, check_reference
 from kzlib.verifier.extension import Extension
 from kzlib.verifier.gpu_lanes import Memory, Turnstile
 from kzlib.verifier.gpu_memory import CudaError
-from kzlib.verifier.gpu_references import KEEP_BYTES, GpuReferences
+from kzlib.verifier.gpu_references import KEEP_BYTES, LIVE_BASELINES, Baseline, GpuReferences, OutOfRoom
+from kzlib.verifier.gpu_stock import Stock
 from kzlib.verifier.gpu_wire import Lender
 from kzlib.verifier.intercept import asks_for_builds, find, may_catch, own_lines
 from kzlib.verifier.judge import Ended, Job, Judge
 from kzlib.verifier.pool import Child, ForkServer, ServerConfig, ServerDied
-from kzlib.verifier.references import Reference, _size
+from kzlib.verifier.protocols import STRICT, Protocol
+from kzlib.verifier.references import Broken, Reference, _size
 from kzlib.verifier.sandbox import Limits
 from kzlib.verifier.store import Store, StoreBusy
 from kzlib.verifier.timing import Result
 from kzlib.verifier.toolkit import ToolMissing
 
-CONTEXT = 1 << 30  # bytes one process's context and library workspaces may take
-SETS = 14  # times its inputs and weights a judgement of a task may need: two sets, both sides, staged and answered
 
-
-def executor(device: str, server: Callable[[], ForkServer]) -> tuple[ServerConfig, Judge]:
+def executor(device: str, server: Callable[[], ForkServer], workers: int) -> tuple[ServerConfig, Judge]:
     """How the fork server of `device` ("cuda:N") is started, and the judge that uses it."""
     index = int(device.partition(":")[2] or 0)
     if index:
         raise ValueError("say cuda:0 and choose the card with CUDA_VISIBLE_DEVICES")
-    return server_config(_walls_work()), GpuJudge(server, index)
+    return server_config(_walls_work()), GpuJudge(server, index, workers)
 
 
 def server_config(namespaces: bool) -> ServerConfig:
@@ -56,6 +57,10 @@ def server_config(namespaces: bool) -> ServerConfig:
         readable=("/",),
         devices=(*devices, "/proc/self/task"),
     )
+
+
+class _Larger(Exception):  # noqa: N818 - control flow: the judgement begins again with more memory
+    """The reference told that its task needs more memory than was taken."""
 
 
 _WALLS: list[bool] = []
@@ -80,50 +85,160 @@ def _walls_work() -> bool:
 class GpuJudge(Judge):
     """Judges on one GPU. `tf32` is the declared precision mode of library products, for both sides alike."""
 
-    entry = "kzlib.verifier.gpu_child:candidate_main"
-
     def __init__(
-        self, server: Callable[[], ForkServer], device: int, tf32: bool = False, builder: Builder | None = None
-    ) -> None:
-        super().__init__(server, GpuReferences(device, tf32))
+        self, server: Callable[[], ForkServer], device: int, workers: int = 4, tf32: bool = False,
+        builder: Builder | None = None,
+    ) -> None:  # fmt: skip
+        self.stock = Stock(server, device, tf32, workers)
+        super().__init__(server, GpuReferences(device, tf32, self.stock))
         self.device = device
         self.tf32 = tf32
+        self.precision = "tf32" if tf32 else "ieee"
         self.name = torch.cuda.get_device_name(device)
         self.where = f"cuda:{self.name}"
         self.turnstile = Turnstile()
         self.l2_bytes = torch.cuda.get_device_properties(device).L2_cache_size
-        self.memory = Memory(int(torch.cuda.mem_get_info(device)[0] * 0.92) - KEEP_BYTES)
-        self._sizes: dict[str, int] = {}
+        free = torch.cuda.mem_get_info(device)[0]
+        spoken_for = gpu_plan.standing(workers, LIVE_BASELINES, KEEP_BYTES)
+        self.memory = Memory(max(free // 4, int(free * 0.95) - spoken_for))
+        self._needs: dict[str, gpu_plan.Need] = {}
+        self._need_locks: dict[str, threading.Lock] = {}
         self._builder = builder
         self._glue: Path | None = None
         self._build_lock = threading.Lock()
 
+    def expect(self, count: int) -> None:
+        """Contexts are made ahead for judgements to come."""
+        self.stock.expect(count)
+
+    def close(self) -> None:
+        """End every process on the device."""
+        self.references.close()  # type: ignore[attr-defined]
+        self.stock.close()
+
+    @contextmanager
+    def fresh(self) -> Iterator[Child]:
+        """A child whose context is already there."""
+        lender = self.stock.take()
+        try:
+            yield lender  # type: ignore[misc]
+        finally:
+            self.stock.retire(lender)
+
+    def verdict(self, task: Task, candidate: Candidate, protocol: Protocol, seed: int, attempts: int = 3) -> Verdict:
+        """One verdict; see `Judge.verdict`."""
+        self.stock.expect(-1)
+        try:
+            return super().verdict(task, candidate, protocol, seed, attempts)
+        finally:
+            self.stock.rest()
+
+    def check(self, task: Task, seed: int) -> TaskCheck:
+        """Whether a task's reference can be checked; it may have to wait for memory."""
+        self.stock.expect(-1)
+        job = Job(task, Candidate(task.id, "triton", ""), STRICT, seed)
+        for _ in range(3):
+            with self.memory.reserve(gpu_plan.reserve(self._need(job))) as taken:
+                job.reserved = taken  # type: ignore[attr-defined]
+                if taken > self.memory.total // 2:
+                    self.references.make_room(task.id)  # type: ignore[attr-defined]
+                try:
+                    reference = self.references.get(self.server(), task, seed, STRICT, True)
+                    if isinstance(reference, Reference):
+                        self._fits(job, reference)
+                        found = self._check(task, reference)
+                        self.references.clear_rows(reference)  # type: ignore[attr-defined]
+                        return found
+                    return check_reference(task.id, reference)
+                except _Larger:
+                    continue
+                except (CudaError, torch.OutOfMemoryError) as error:
+                    raise ServerDied(str(error).splitlines()[0][:160]) from None
+                except OutOfRoom as error:
+                    if taken < self.memory.total:
+                        self._needs[task.id] = gpu_plan.Need(self.memory.total, 0, 0)  # again, alone
+                        continue
+                    return check_reference(task.id, Broken("budget", str(error)))
+        raise ServerDied("the task's memory need changes from run to run")
+
     def _judge(self, job: Job, last: bool) -> Timing | None:
         self.refuse(job)  # builds, while nothing of the device is held
-        size = 2 * CONTEXT + SETS * self._task_bytes(job.task)
-        with self.memory.reserve(size):
-            if size > self.memory.total // 4:
-                self.references.make_room(job.task.id)  # type: ignore[attr-defined]
-            try:
-                return super()._judge(job, last)
-            except (CudaError, torch.OutOfMemoryError) as error:
-                self.references.make_room(job.task.id)  # type: ignore[attr-defined]
-                free, total = (round(n / 2**30, 1) for n in torch.cuda.mem_get_info(self.device))
-                need = round(size / 2**30, 1)
-                said = str(error).splitlines()[0][:120]
-                raise ServerDied(f"{said}; about {need} GiB asked for, {free} of {total} GiB free") from None
-
-    def _task_bytes(self, task: Task) -> int:
-        """Bytes of a task's inputs and weights; 256 MiB where only running it would tell."""
-        if task.id not in self._sizes:
-            with self.server().fork("kzlib.verifier.gpu_child:sizes_main") as child:
+        for _ in range(3):
+            alone = bool(getattr(job, "alone", False))
+            size = self.memory.total if alone else gpu_plan.reserve(self._need(job))
+            start = time.perf_counter()
+            with self.memory.reserve(size) as taken:
+                job.spend("memory_wait", start)
+                job.reserved = taken  # type: ignore[attr-defined]
+                job.evidence["reserved_gib"] = round(taken / 2**30, 2)
+                if taken > self.memory.total // 2:
+                    self.references.make_room(job.task.id)  # type: ignore[attr-defined]
                 try:
-                    child.send({"source": task.source})
-                    told = child.receive(20.0, wire.MAX_JSON)["bytes"]
-                except (wire.WireError, wire.Deadline, KeyError, TypeError):
-                    told = -1
-            self._sizes[task.id] = told if isinstance(told, int) and told >= 0 else 256 << 20
-        return self._sizes[task.id]
+                    return self._with_memory(job, last, taken == self.memory.total)
+                except _Larger:
+                    continue
+        raise ServerDied("the task's memory need changes from run to run")
+
+    def _with_memory(self, job: Job, last: bool, alone: bool) -> Timing | None:
+        """A judgement that holds its memory. Out of it beside others: once more, alone; alone: whose fault is told."""
+        try:
+            return super()._judge(job, last)
+        except Ended as ended:
+            if ended.evidence.get("fault") != "memory":
+                raise
+            if alone:
+                job.evidence["alone_on_device"] = True
+                raise
+            raise self._again_alone(job, str(ended)) from None
+        except OutOfRoom as error:
+            if alone:
+                raise Ended(Outcome.INVALID_TASK, "task", f"budget: {error}", gate="budget") from None
+            raise self._again_alone(job, str(error)) from None
+        except (CudaError, torch.OutOfMemoryError) as error:
+            raise self._again_alone(job, str(error)) from None
+
+    def _again_alone(self, job: Job, said: str) -> ServerDied:
+        job.alone = True  # type: ignore[attr-defined]
+        free, total = (round(n / 2**30, 1) for n in torch.cuda.mem_get_info(self.device))
+        held = round(job.reserved / 2**30, 1)  # type: ignore[attr-defined]
+        line = (said.splitlines() or [""])[0][:120]
+        return ServerDied(f"{line}; {held} GiB asked for, {free} of {total} GiB free")
+
+    def reference(self, job: Job, shake_state: bool) -> Reference:
+        """The reference of a job's task; `_Larger` when it needs more memory than was taken for it."""
+        start = time.perf_counter()
+        reference = self.references.get(self.server(), job.task, job.seed, job.protocol, shake_state)
+        job.spend("reference", start)
+        if isinstance(reference, Reference):
+            self._fits(job, reference)
+        return super().reference(job, shake_state)
+
+    def _check(self, task: Task, reference: Reference) -> TaskCheck:
+        with reference.sets.room_for_two():  # type: ignore[attr-defined]
+            return super()._check(task, reference)
+
+    def _fits(self, job: Job, reference: Reference) -> None:
+        need = self._needs[job.task.id] = reference.extra["need"]
+        if gpu_plan.reserve(need) > job.reserved < self.memory.total:  # type: ignore[attr-defined]
+            raise _Larger
+
+    def _need(self, job: Job) -> gpu_plan.Need:
+        """What a task takes, found once without running it on the device."""
+        task = job.task
+        with self._build_lock:
+            lock = self._need_locks.setdefault(task.id, threading.Lock())
+        start = time.perf_counter()
+        with lock:
+            if task.id not in self._needs:
+                with self.server().fork("kzlib.verifier.gpu_child:sizes_main") as child:
+                    try:
+                        child.send({"source": task.source})
+                        told = child.receive(20.0, wire.MAX_JSON)
+                    except (wire.WireError, wire.Deadline):
+                        told = None
+                self._needs[task.id] = gpu_plan.Need.read(told)
+        job.spend("sizes", start)
+        return self._needs[task.id]
 
     # --- building, before the device is touched ---------------------------------------------------------------------
 
@@ -198,19 +313,10 @@ class GpuJudge(Judge):
     def job_request(self, job: Job, reference: Reference) -> dict[str, Any]:
         extensions = self._extensions(job)
         glue = str(self._glue) if self._glue is not None and asks_for_builds(job.candidate.source) else ""
-        return {**super().job_request(job, reference), "tf32": self.tf32, "extensions": extensions, "glue": glue,
+        return {**super().job_request(job, reference), "role": "candidate", "extensions": extensions, "glue": glue,
                 "failed": getattr(job, "failed", {})}  # fmt: skip
 
     # --- talking ------------------------------------------------------------------------------------------------------
-
-    def _talk(self, job: Job, reference: Reference, child: Child) -> Timing | None:
-        job.evidence["precision"] = "tf32" if self.tf32 else "ieee"
-        lender = Lender(child, self.device)
-        try:
-            return super()._talk(job, reference, lender)  # type: ignore[arg-type]
-        finally:
-            child.kill()
-            lender.close()
 
     def _call(self, job: Job, child: Any, row: Any, corrupt: bool) -> dict[str, Any]:
         first = not job.seconds.get("run")
@@ -237,10 +343,12 @@ class GpuJudge(Judge):
 
     def timing(self, job: Job, reference: Reference, report: dict[str, Any], child: Any) -> Timing | None:
         """Timed pairs against the reference, alone on the device; `Ended` for a time or an answer that cannot be."""
-        references: Any = self.references
-        baseline = references.revive(self.server(), job, reference, not job.evidence.get("weights"))
-
-        limit = 4 * _size([reference.sets[0].native, reference.sets[0].inputs]) + (8 << 20)
+        baseline: Baseline = reference.extra["baseline"]
+        row = reference.sets[0]
+        inputs, written = row.inputs, _size([row.native])
+        limit = 4 * (written + _size([inputs])) + (8 << 20)
+        del row
+        self.references.clear_rows(reference)  # type: ignore[attr-defined]
 
         def answer(side: Any, contents: Any) -> dict[str, Any]:
             if side is child:
@@ -250,18 +358,22 @@ class GpuJudge(Judge):
             except (wire.WireError, Ended) as error:
                 raise ServerDied(f"the reference failed while it was timed ({error})") from None
 
-        with baseline.lock, self.turnstile.alone():
+        start = time.perf_counter()
+        with baseline.live() as lender, self.turnstile.alone():
+            job.spend("time_wait", start)
             pairs = gpu_pairs.Pairs(
-                baseline.lender, child, reference.sets[0].inputs, job.seed ^ 0x7157, answer, 64.0 if self.tf32 else 1.0,
+                lender, child, inputs, job.seed ^ 0x7157, answer, 64.0 if self.tf32 else 1.0,
             )  # fmt: skip
             try:
                 samples = pairs.collect()
             except gpu_pairs.StaleAnswer as error:
                 raise Ended(Outcome.CHEAT, "time", str(error), call=error.call) from None
-        return self._judged(job, reference, timing.summarise(samples))
+            finally:
+                if not lender.small:
+                    lender.drop()
+        return self._judged(job, written, timing.summarise(samples))
 
-    def _judged(self, job: Job, reference: Reference, result: Result) -> Timing:
-        written = _size([reference.sets[0].native])
+    def _judged(self, job: Job, written: int, result: Result) -> Timing:
         flops = 0.0  # counted operations are the reference's way to the answer, not the least there is
         floor = timing.floor_us(written, self.l2_bytes, flops, "float32", timing.device_facts(self.name))
         charged = timing.charged_us(result)

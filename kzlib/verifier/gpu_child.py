@@ -6,22 +6,26 @@ value is here. Source: issue 4, items 3 and 4; DESIGN section 6.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import os
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from kzlib.verifier import children, gpu_wire, loader, wire
 from kzlib.verifier.candidate import CandidateError, flags, output_problem, threads
 from kzlib.verifier.gpu_clock import DEVICE, Clock, timed_call
 from kzlib.verifier.gpu_launches import Launches
+from kzlib.verifier.gpu_plan import LARGE, Need
 from kzlib.verifier.ops import OpLog
-from kzlib.verifier.reference import WIDE, Reference, TaskError
+from kzlib.verifier.reference import PLAIN, SHIFTED, Reference, TaskError
 
 
 def warm_up() -> None:
@@ -77,17 +81,32 @@ def context_main(channel: socket.socket, walls: list[str]) -> None:
 
 
 def sizes_main(channel: socket.socket, walls: list[str]) -> None:
-    """Bytes of a task's inputs and weights, found without memory: everything is made on the meta device."""
+    """What a task's tensors take, found without memory: everything is made and run on the meta device."""
     source = wire.receive(channel)["source"]
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), torch.no_grad():
             module, _ = children.load_source(source, "task")
-            total = _bytes(module.get_inputs())
-            init = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
-            total += sum(t.numel() * t.element_size() for t in children.all_state(module.Model(*init)).values())
+            inputs = module.get_inputs()
+            model = module.Model(*(module.get_init_inputs() if hasattr(module, "get_init_inputs") else []))
+            with Sizes() as seen:
+                output = model(*inputs)
+        told = {"inputs": _bytes(inputs), "outputs": _bytes(output), "weights": _bytes(children.all_state(model)),
+                "workspace": max(0, 2 * seen.largest)}  # fmt: skip
     except Exception:  # noqa: BLE001 - values the meta device does not have: the caller assumes a size
-        total = -1
-    wire.send(channel, {"event": "sizes", "bytes": total})
+        told = {}
+    wire.send(channel, {"event": "sizes", **told})
+
+
+class Sizes(TorchDispatchMode):
+    """Bytes of the largest result of any operator."""
+
+    largest = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if not getattr(func, "is_view", False):
+            self.largest = max(self.largest, _bytes(result))
+        return result
 
 
 def _bytes(value: Any) -> int:
@@ -95,24 +114,67 @@ def _bytes(value: Any) -> int:
 
 
 class GpuReference(Reference):
-    """A reference whose weights and inputs are made on the device.
+    """A reference whose weights and inputs are made on the device, and whose sets are made when they are asked for.
 
-    Where inputs and outputs of one set pass `LARGE` bytes there are two sets instead of four and no float64 run.
+    Where one set and its answer pass `gpu_plan.LARGE` there are two sets instead of four and no float64 run.
     """
 
-    LARGE = 1 << 30
-    large = False
+    def head(self) -> dict[str, Any]:
+        """Everything but the sets: weights, operators of one call, and what a set takes."""
+        start, before = time.perf_counter(), self._buffers()
+        weights = _bytes(children.all_state(self.model))
+        self.initial = copy.deepcopy(self.model) if weights < LARGE // 4 else self.model
+        model = copy.deepcopy(self.initial) if weights < LARGE // 4 else self.model
+        inputs = self.inputs(0)
+        held = torch.cuda.memory_allocated(DEVICE)
+        torch.cuda.reset_peak_memory_stats(DEVICE)
+        children.seed_everything(self.noise_seed)
+        with OpLog() as log:
+            output = self.run(model, inputs)
+        self._stage("run", torch.cuda.synchronize)
+        peak = torch.cuda.max_memory_allocated(DEVICE) - held
+        answer = _bytes(output)
+        self.need = Need(_bytes(inputs), answer, weights, workspace=max(0, peak - answer))
+        del inputs, output, model
+        self._restore(before)
+        self.exact = self._exact_model(self.model) if self.job["float64"] and not self.need.large else None
+        self.kinds = [k for k in self.planned() if not self.need.large or k in (PLAIN, SHIFTED)]
+        if self.need.large and len(self.kinds) > 2:
+            self.kinds = [PLAIN, SHIFTED]
+        self.before: list[tuple[Any, Any]] = []
+        self.seconds["reference_head"] = time.perf_counter() - start
+        return {
+            "init": self.init, "init_seed": self.init_seed, "noise_seed": self.noise_seed,
+            "state": children.all_state(self.model), "training": self.model.training, "ops": log.rows,
+            "seconds": self.seconds, "kinds": self.kinds, "need": asdict(self.need),
+        }  # fmt: skip
 
-    def results(self) -> dict[str, Any]:
-        probe = self.inputs(0)
-        self.large = _bytes(probe) > self.LARGE // 2
-        del probe
-        if self.large:
-            self.job = {**self.job, "plain": 1, "float64": False}
-        return super().results()
+    def row(self, index: int) -> dict[str, Any]:
+        """Set number `index`, the same each time: buffers begin as the sets before it left them."""
+        while len(self.before) < index:
+            self.row(len(self.before))
+        if index == len(self.before):
+            exact = None if self.exact is None else copy.deepcopy(dict(self.exact.named_buffers()))
+            self.before.append((self._buffers(), exact))
+        buffers, exact = self.before[index]
+        self._restore(buffers)
+        if self.exact is not None:
+            _write_buffers(self.exact, exact)
+        return self.make(index, self.kinds[index], self.exact)
 
-    def _probe(self, index: int, kind: str, exact: Any) -> dict[str, Any] | None:
-        return None if self.large and kind == WIDE else super()._probe(index, kind, exact)
+    def again(self) -> Any:
+        """The native answer to the first set once more, under another global seed."""
+        if self.initial is self.model:
+            self._restore(self.before[0][0] if self.before else self._buffers())
+        inputs = self.inputs(0)
+        children.seed_everything(self.noise_seed ^ 0x5A5A5A)
+        return self.run(copy.deepcopy(self.initial) if self.initial is not self.model else self.model, inputs)
+
+    def _buffers(self) -> dict[str, torch.Tensor]:
+        return {name: tensor.detach().clone() for name, tensor in self.model.named_buffers()}
+
+    def _restore(self, buffers: dict[str, torch.Tensor]) -> None:
+        _write_buffers(self.model, buffers)
 
     def _load(self, filename: list[str | None]) -> Any:
         with torch.device(self.device):
@@ -127,40 +189,64 @@ class GpuReference(Reference):
             return super().inputs(index)
 
 
-def reference_main(channel: socket.socket, walls: list[str]) -> None:
-    """Answer one reference job, then serve as the baseline of timed pairs until the judge hangs up."""
-    borrower = gpu_wire.Borrower(channel, 0)
+def _write_buffers(model: torch.nn.Module, buffers: dict[str, torch.Tensor]) -> None:
+    with torch.no_grad():
+        for name, tensor in model.named_buffers():
+            if name in buffers:
+                tensor.copy_(buffers[name])
+
+
+def warm_main(channel: socket.socket, walls: list[str]) -> None:
+    """Make a context and open the arena before the job is known, then serve one reference or one candidate."""
+    start = time.perf_counter()
+    order = wire.receive(channel)
+    try:
+        _device_setup(order["tf32"])
+        clock = Clock()
+        torch.zeros(1, device=DEVICE).add_(1).sum().item()
+        poison(1 << 20)
+        borrower = gpu_wire.Borrower(channel, 0, order["arena"])
+    except Exception as error:  # noqa: BLE001 - whatever the driver says: the judge tries again
+        wire.send(channel, {"event": "failed", "message": f"{type(error).__name__}: {error}"})
+        return
+    wire.send(channel, {"event": "warm", "seconds": time.perf_counter() - start})
     job = borrower.receive()
+    if job["role"] == "reference":
+        reference_main(borrower, clock, job, walls)
+    else:
+        candidate_main(borrower, clock, job, walls)
+
+
+def reference_main(borrower: gpu_wire.Borrower, clock: Clock, job: dict[str, Any], walls: list[str]) -> None:
+    """Answer one reference job, then give sets and serve as the baseline of timed pairs until the judge hangs up."""
     filename: list[str | None] = [None]
     start = time.perf_counter()
     try:
-        _device_setup(job["tf32"])
-        clock = Clock()
         reference = GpuReference(job, filename, device=str(DEVICE))
-        result = reference.results()
-        result["seconds"]["reference_total"] = time.perf_counter() - start
-        borrower.send({"event": "reference", "walls": walls, **result})
-        borrower.forget_answer()
+        head = reference.head()
+        head["seconds"]["reference_total"] = time.perf_counter() - start
+        borrower.send({"event": "reference", "walls": walls, **head})
+        del head
+        while True:
+            request = borrower.receive()
+            if request.get("time"):
+                borrower.send({"event": "timed", **timed_call(clock, reference.model, request)})
+            elif request.get("again"):
+                borrower.send({"event": "set", "native": reference.again()})
+            else:
+                borrower.send({"event": "set", **reference.row(request["set"])})
+            del request
+            if reference.need.large:
+                torch.cuda.empty_cache()
     except TaskError as error:
         row = children.describe(error.cause, filename[0], "task")
-        borrower.send({"event": "failed", "stage": error.stage, **row})
-        return
-    del result
-    torch.cuda.empty_cache()
-    _serve_timing(borrower, clock, reference.model)
+        memory = isinstance(error.cause, torch.OutOfMemoryError)
+        borrower.send({"event": "failed", "stage": error.stage, "memory": memory, **row})
 
 
-def _serve_timing(borrower: gpu_wire.Borrower, clock: Clock, model: torch.nn.Module) -> None:
-    while True:
-        request = borrower.receive()
-        borrower.send({"event": "timed", **timed_call(clock, model, request)})
-
-
-def candidate_main(channel: socket.socket, walls: list[str]) -> None:
+def candidate_main(borrower: gpu_wire.Borrower, clock: Clock, job: dict[str, Any], walls: list[str]) -> None:
     """Serve one candidate until the judge hangs up or the candidate fails."""
-    borrower = gpu_wire.Borrower(channel, 0)
-    job = borrower.receive()
-    session = GpuSession(job, borrower)
+    session = GpuSession(job, borrower, clock)
     try:
         borrower.send({"event": "built", "walls": walls, **session.build()})
         while True:
@@ -179,11 +265,19 @@ def candidate_main(channel: socket.socket, walls: list[str]) -> None:
         borrower.send({"event": "failed", **session.failure(CandidateError("output", error))})
 
 
+def poison(size: int) -> None:
+    """Fill the free memory of this process's allocator with NaN patterns, small blocks and large ones."""
+    spans = [4096] * 32 + [1 << 17] * 8 + [1 << 20, size, size]
+    held = [torch.empty(n, dtype=torch.uint8, device=DEVICE).fill_(0xFF) for n in spans]
+    del held
+
+
 class GpuSession:
     """One candidate, loaded once, called several times, timed on request."""
 
-    def __init__(self, job: dict[str, Any], borrower: gpu_wire.Borrower) -> None:
+    def __init__(self, job: dict[str, Any], borrower: gpu_wire.Borrower, clock: Clock) -> None:
         self.job = job
+        self.clock = clock
         self.borrower = borrower
         self.filename: str | None = None
         self.model: torch.nn.Module | None = None
@@ -193,19 +287,14 @@ class GpuSession:
         self.launches = Launches()
 
     def build(self) -> dict[str, Any]:
-        """Make a context, import the file, construct the model under the reference's seed."""
-        start = time.perf_counter()
-        _device_setup(self.job["tf32"])
-        self.clock = Clock()
-        torch.zeros(1, device=DEVICE)
-        self.seconds["context"] = time.perf_counter() - start
+        """Import the file, construct the model under the reference's seed."""
         self.flags = flags()
         self.launches.watch()
         if self.job["glue"]:
             self._install_extensions()
         if self.job["shake"]:
             children.shake_initialisers(self.job["noise_seed"])
-        self._poison(1 << 22)
+        poison(1 << 22)
         start = time.perf_counter()
         with torch.device(DEVICE):
             module = self._stage("load", self._load)
@@ -252,13 +341,6 @@ class GpuSession:
         except BaseException as error:  # noqa: BLE001 - exit() and Ctrl-C of generated code included
             raise CandidateError(name, error) from None
 
-    @staticmethod
-    def _poison(size: int) -> None:
-        """Fill the free memory of this process's allocator with NaN patterns, small blocks and large ones."""
-        spans = [4096] * 32 + [1 << 17] * 8 + [1 << 20, size, size]
-        held = [torch.empty(n, dtype=torch.uint8, device=DEVICE).fill_(0xFF) for n in spans]
-        del held
-
     def load_state(self, state: dict[str, torch.Tensor], training: bool) -> dict[str, Any]:
         """Take the reference's weights and mode."""
         assert self.model is not None
@@ -273,7 +355,9 @@ class GpuSession:
         """Run on the lent memory itself; with `corrupt`, every own kernel that can be left out is left out."""
         assert self.model is not None
         model, inputs, corrupt = self.model, request["inputs"], request["corrupt"]
-        self._poison(sum(t.numel() * t.element_size() for t in children.tensors_of(inputs)) + 512)
+        size = sum(t.numel() * t.element_size() for t in children.tensors_of(inputs)) + 512
+        if size < LARGE // 4 or torch.cuda.mem_get_info(DEVICE)[0] > 8 * size:
+            poison(size)
         if self.threads is None:
             self.threads = threads()
         self.launches.set_skip(corrupt)

@@ -6,6 +6,7 @@ Source: issue 4, item 3.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -47,23 +48,47 @@ class Turnstile:
 
 
 class Memory:
-    """Device memory handed out to judgements before they begin, so that large ones wait instead of failing."""
+    """Device memory handed out to judgements before they begin, so that large ones wait instead of failing.
+
+    First come, first served: whoever asks first is served first, so a large one is not overtaken for ever.
+    """
 
     def __init__(self, total: int) -> None:
         self.total = total
         self._condition = threading.Condition()
         self._used = 0
+        self._queue: deque[object] = deque()
+
+    @property
+    def used(self) -> int:
+        """Bytes handed out now."""
+        return self._used
+
+    def take(self, size: int) -> int:
+        """Wait for one's turn and for `size` bytes; what was taken (all there is, for more than that) is to be given
+        back."""
+        size, ticket = min(size, self.total), object()
+        with self._condition:
+            self._queue.append(ticket)
+            try:
+                self._condition.wait_for(lambda: self._queue[0] is ticket and self._used + size <= self.total)
+                self._used += size
+            finally:
+                self._queue.remove(ticket)
+                self._condition.notify_all()
+        return size
+
+    def give(self, size: int) -> None:
+        """Give back what `take` returned."""
+        with self._condition:
+            self._used -= size
+            self._condition.notify_all()
 
     @contextmanager
-    def reserve(self, size: int) -> Iterator[None]:
-        """Wait until `size` bytes are free; more than there are counts as all of them."""
-        size = min(size, self.total)
-        with self._condition:
-            self._condition.wait_for(lambda: self._used + size <= self.total)
-            self._used += size
+    def reserve(self, size: int) -> Iterator[int]:
+        """Hold `size` bytes, more than there are counting as all of them."""
+        taken = self.take(size)
         try:
-            yield
+            yield taken
         finally:
-            with self._condition:
-                self._used -= size
-                self._condition.notify_all()
+            self.give(taken)

@@ -78,7 +78,51 @@ class _Access(ctypes.Structure):
 _PINNED, _DESCRIPTOR, _DEVICE, _READ_WRITE = 1, 1, 1, 3
 
 
-class Block:
+def on_device(tensor: torch.Tensor) -> bool:
+    """True for a tensor that crosses in lent memory."""
+    return tensor.is_cuda
+
+
+class Span:
+    """Device memory of this process that tensors can be laid over: a block, or a part of one."""
+
+    device: int
+    size: int
+
+    def bytes(self, offset: int = 0, count: int | None = None) -> torch.Tensor:
+        """A uint8 view; out-of-range is an error."""
+        raise NotImplementedError
+
+    def view(self, offset: int, dtype: torch.dtype, shape: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
+        """A tensor over dense memory that starts at `offset`."""
+        count = math.prod(shape) * dtype.itemsize
+        if count == 0:
+            return torch.empty(tuple(shape), dtype=dtype, device=self.bytes(0, 0).device)
+        return self.bytes(offset, count).view(dtype).as_strided(tuple(shape), tuple(stride))
+
+
+class Part(Span):
+    """A part of a block. It ends with the block."""
+
+    def __init__(self, block: Span, start: int, size: int) -> None:
+        self.device, self.size = block.device, size
+        self._block, self._start = block, start
+
+    def bytes(self, offset: int = 0, count: int | None = None) -> torch.Tensor:
+        """A uint8 view; out-of-range is an error."""
+        count = self.size - offset if count is None else count
+        if offset < 0 or count < 0 or offset + count > self.size:
+            raise ValueError("a view outside its part of a block")
+        return self._block.bytes(self._start + offset, count)
+
+
+def halves(block: Span) -> tuple[Part, Part]:
+    """The lower and the upper half: what the judge lends, and what a child answers in."""
+    middle = block.size // 2 // ALIGN * ALIGN
+    return Part(block, 0, middle), Part(block, middle, block.size - middle)
+
+
+class Block(Span):
     """A span of device memory of this process. `make` allocates and can lend; `open` maps a lent one."""
 
     def __init__(self, device: int, size: int, handle: ctypes.c_ulonglong) -> None:
@@ -152,13 +196,6 @@ class Block:
         return torch.empty(0, dtype=torch.uint8, device=torch.device("cuda", self.device)).set_(
             storage, 0, (count,), (1,)
         )
-
-    def view(self, offset: int, dtype: torch.dtype, shape: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
-        """A tensor over dense memory that starts at `offset`."""
-        count = math.prod(shape) * dtype.itemsize
-        if count == 0:
-            return torch.empty(tuple(shape), dtype=dtype, device=torch.device("cuda", self.device))
-        return self.bytes(offset, count).view(dtype).as_strided(tuple(shape), tuple(stride))
 
     def close(self) -> None:
         """Unmap and let go, once the device is done. Views of the block must not be used afterwards."""

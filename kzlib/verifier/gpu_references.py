@@ -1,6 +1,6 @@
-"""References on a GPU: results stay in device memory of the judge, processes stay alive as the baseline of timed pairs.
+"""References on a GPU: a live process a task gives its sets when they are needed and is the baseline of timed pairs.
 
-Source: issue 4, items 3 and 4.
+Small sets stay with the judge; of a large task one set is resident at a time. Source: issue 4, items 3 and 4.
 """
 
 from __future__ import annotations
@@ -8,120 +8,258 @@ from __future__ import annotations
 import gc
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 
 from kzlib.records import Task
 from kzlib.verifier import wire
+from kzlib.verifier.children import copy_tree
+from kzlib.verifier.gpu_plan import RESIDENT, Need
+from kzlib.verifier.gpu_stock import Stock
 from kzlib.verifier.gpu_wire import Lender
-from kzlib.verifier.pool import Child, ForkServer, ServerDied
+from kzlib.verifier.pool import ForkServer, ServerDied
 from kzlib.verifier.protocols import Protocol
-from kzlib.verifier.references import Broken, Reference, References, _size
+from kzlib.verifier.references import Broken, InputSet, Reference, References, _size
 
-if TYPE_CHECKING:
-    from kzlib.verifier.judge import Job
+LIVE_BASELINES = 12  # reference processes kept for timing, each with a context of its own
+KEEP_BYTES = 12 << 30
+_FIELDS = ("init", "init_seed", "noise_seed", "state", "training", "ops", "seconds")
 
-LIVE_BASELINES = 6  # reference processes kept for timing, each with a context of its own
-KEEP_BYTES = 24 << 30
+
+class OutOfRoom(ServerDied):
+    """The device's memory did not suffice while others used it too."""
 
 
 class Baseline:
-    """A live reference process and the memory of its results. Timed by one judgement at a time."""
+    """A reference's process. It may be ended to make room and is started again when it is asked."""
 
-    def __init__(self, child: Child, lender: Lender) -> None:
-        self.child = child
-        self.lender = lender
-        self.lock = threading.Lock()
+    def __init__(self, start: Callable[[], Lender], retire: Callable[[Lender], None], lender: Lender) -> None:
+        self._start, self._retire = start, retire
+        self._lender: Lender | None = lender
+        self.lock = threading.RLock()
+        self.touched: Callable[[Baseline], None] = lambda _: None
 
-    def end_process(self) -> None:
-        """Free the process's context; the results stay with the judge."""
+    @contextmanager
+    def live(self) -> Iterator[Lender]:
+        """The process, for one user at a time."""
         with self.lock:
-            self.child.end()
+            if self._lender is None:
+                self._lender = self._start()
+            self.touched(self)
+            try:
+                yield self._lender
+            except ServerDied:
+                self._end()
+                raise
+
+    def end_process(self) -> bool:
+        """Free the process's context, unless it is at work."""
+        if not self.lock.acquire(blocking=False):
+            return False
+        try:
+            self._end()
+            return True
+        finally:
+            self.lock.release()
+
+    def _end(self) -> None:
+        lender, self._lender = self._lender, None
+        if lender is not None:
+            self._retire(lender)
+
+
+class Sets(Sequence[InputSet]):
+    """Input sets by number, asked of the reference's process when they are not resident."""
+
+    def __init__(self, baseline: Baseline, kinds: list[str], need: Need, seconds: float) -> None:
+        self.baseline, self.kinds, self.need, self.seconds = baseline, kinds, need, seconds
+        self.room = max(1, RESIDENT // max(1, need.row))  # sets that may be resident
+        self._rows: OrderedDict[int, InputSet] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def __getitem__(self, index: Any) -> Any:
+        if not 0 <= index < len(self.kinds):
+            raise IndexError(index)
+        with self._lock:
+            if index in self._rows:
+                self._rows.move_to_end(index)
+                return self._rows[index]
+            while len(self._rows) >= self.room:
+                self._rows.popitem(last=False)
+            row = self._rows[index] = InputSet(**self._fetch({"set": index}))
+            return row
+
+    def again(self) -> Any:
+        """The native answer to the first set once more, from another run."""
+        return self._fetch({"again": True})["native"]
+
+    @contextmanager
+    def room_for_two(self) -> Iterator[None]:
+        """While a task is checked, before a candidate needs the memory, two sets may stay."""
+        before, self.room = self.room, max(2, self.room)
+        try:
+            yield
+        finally:
+            self.room = before
+            with self._lock:
+                while len(self._rows) > self.room:
+                    self._rows.popitem()
+
+    def clear(self) -> None:
+        """Nothing stays resident."""
+        with self._lock:
+            self._rows.clear()
+
+    @property
+    def held(self) -> int:
+        """Bytes resident now."""
+        return sum(_size([row.inputs, row.native, row.exact, row.bent]) for row in list(self._rows.values()))
+
+    def _fetch(self, request: dict[str, Any]) -> dict[str, Any]:
+        limit = 8 * (self.need.inputs + self.need.outputs + self.need.weights) + (64 << 20)
+        with self.baseline.live() as lender:
+            try:
+                lender.send(request)
+                answer = lender.receive(self.seconds, limit)
+            except (wire.WireError, wire.Deadline) as error:
+                raise ServerDied(f"the reference's process does not answer ({type(error).__name__})") from None
+            if answer.get("event") != "set":
+                lost = OutOfRoom if answer.get("memory") else ServerDied
+                raise lost(f"the reference ran once and not again ({answer.get('message')})")
+            kept = {name: copy_tree(value) for name, value in answer.items() if name != "event"}
+            torch.cuda.synchronize()
+            del answer
+            if not lender.small:
+                lender.drop()
+            return kept
 
 
 class GpuReferences(References):
-    """References whose results stay in device memory of the judge, their processes kept for timing."""
+    """References whose processes stay alive to give their sets and to be timed."""
 
-    entry = "kzlib.verifier.gpu_child:reference_main"
-
-    def __init__(self, device: int, tf32: bool, seconds: float = 120.0) -> None:
+    def __init__(self, device: int, tf32: bool, stock: Stock, seconds: float = 120.0) -> None:
         super().__init__(seconds=seconds, output_limit=96 << 30)
         self.device = device
         self.tf32 = tf32
+        self.stock = stock
         self._live: OrderedDict[int, Baseline] = OrderedDict()
 
     def request(self, task: Task, seed: int, protocol: Protocol, shake_state: bool) -> dict[str, Any]:
-        return {**super().request(task, seed, protocol, shake_state), "tf32": self.tf32}
+        return {**super().request(task, seed, protocol, shake_state), "role": "reference"}
 
     def _run(
         self, server: ForkServer, task: Task, seed: int, protocol: Protocol, shake_state: bool
     ) -> Reference | Broken:
-        for attempt in range(3):
-            child = server.fork(self.entry)
-            lender = Lender(child, self.device, keep_answers=True)
-            result: Reference | Broken | None = None
+        request = self.request(task, seed, protocol, shake_state)
+        lender, answer = self._begin(request)
+        if isinstance(answer, Broken):
+            return answer
+        if answer.get("event") != "reference":
+            self.stock.retire(lender)
+            if answer.get("memory"):
+                raise OutOfRoom(f"the reference ran out of device memory ({answer.get('message', '')[:120]})")
+            return self._read(answer)
+
+        def start() -> Lender:
+            other, told = self._begin(request)
+            if isinstance(told, Broken) or told.get("event") != "reference":
+                raise ServerDied("the reference started once and not again")
+            return other
+
+        baseline = Baseline(start, self.stock.retire, lender)
+        baseline.touched = self._touch
+        self._touch(baseline)
+        head = {name: copy_tree(answer[name]) for name in _FIELDS}
+        sets = Sets(baseline, list(answer["kinds"]), Need.read(answer["need"]), self.seconds)
+        if not lender.small:
+            lender.drop()
+        extra = {"baseline": baseline, "need": sets.need}
+        return Reference(sets=sets, again=sets.again, extra=extra, **head)  # type: ignore[arg-type]
+
+    def _begin(self, request: dict[str, Any]) -> tuple[Lender, dict[str, Any] | Broken]:
+        """A child that has answered the request; or why there is none."""
+        result = Broken("runs", "the reference's process was killed")
+        for _ in range(3):
+            lender = self.stock.take()
             try:
-                lender.send(self.request(task, seed, protocol, shake_state))
-                result = self._read(lender.receive(self.seconds, self.output_limit))
+                lender.send(request)
+                return lender, lender.receive(self.seconds, self.output_limit)
             except wire.Deadline:
                 result = Broken("budget", f"the reference needs more than {self.seconds:.0f} s")
             except wire.Closed:
-                end = child.wait()
-                if end.signal != "SIGKILL" or attempt == 2:
-                    result = Broken("runs", f"the reference's process ended ({end.signal or f'exit code {end.code}'})")
+                end = lender.wait()
+                result = Broken("runs", f"the reference's process ended ({end.signal or f'exit code {end.code}'})")
+                if end.signal == "SIGKILL":
+                    self.stock.retire(lender)
+                    continue  # the machine's memory, perhaps
             except wire.WireError as error:
                 result = Broken("runs", f"the reference's values cannot be passed on: {error}")
-            if isinstance(result, Reference):
-                lender.hold_answer()
-                result.extra["baseline"] = self._keep_alive(Baseline(child, lender))
-                return result
-            child.end()
-            lender.close()
-            if result is not None:
-                return result
-        raise ServerDied("the reference's process was killed three times")
+            self.stock.retire(lender)
+            return lender, result
+        return lender, result
 
-    def _keep_alive(self, baseline: Baseline) -> Baseline:
+    def _touch(self, baseline: Baseline) -> None:
+        """Note a use; end the processes that were used longest ago, beyond those that may live."""
         with self._lock:
             self._live[id(baseline)] = baseline
-            ended = [self._live.popitem(last=False)[1] for _ in range(max(0, len(self._live) - LIVE_BASELINES))]
-        for old in ended:
-            old.end_process()
-        return baseline
+            self._live.move_to_end(id(baseline))
+            spare = max(0, len(self._live) - LIVE_BASELINES)
+            old = [b for b in list(self._live.values())[:spare] if b is not baseline]
+        for other in old:
+            if other.end_process():
+                with self._lock:
+                    self._live.pop(id(other), None)
 
     def make_room(self, task_id: str) -> None:
         """Forget every other task's results and end their processes: a large task needs the device."""
         with self._lock:
-            for key in [key for key in self._kept if key[0] != task_id]:
-                del self._kept[key]
-            mine = {id(r.extra["baseline"]) for r, _ in self._kept.values() if isinstance(r, Reference)}
-            ended = [self._live.pop(key) for key in list(self._live) if key not in mine]
-        for baseline in ended:
-            baseline.end_process()
-        del ended
+            mine = {key: kept for key, kept in self._kept.items() if key[0] == task_id}
+            stay = {id(r.extra["baseline"]) for r, _ in mine.values() if isinstance(r, Reference)}
+            self._kept = OrderedDict(mine)
+            others = [b for key, b in self._live.items() if key not in stay]
+        for baseline in others:
+            if baseline.end_process():
+                with self._lock:
+                    self._live.pop(id(baseline), None)
+        del others
         gc.collect()
         torch.cuda.empty_cache()
 
-    def revive(self, server: ForkServer, job: Job, reference: Reference, shake_state: bool) -> Baseline:
-        """The reference's live process; started again if it had to make room."""
-        baseline: Baseline = reference.extra["baseline"]
-        with self._lock:
-            if id(baseline) in self._live:
-                self._live.move_to_end(id(baseline))
-                return baseline
-        again = self._run(server, job.task, job.seed, job.protocol, shake_state)
-        if isinstance(again, Broken):
-            raise ServerDied(f"the reference ran once and not again ({again.message})")
-        reference.extra["baseline"] = again.extra["baseline"]
-        reference.extra.setdefault("memory", []).append(baseline)
-        return again.extra["baseline"]
+    def clear_rows(self, reference: Reference) -> None:
+        """Nothing of a large task stays with the judge between judgements."""
+        if isinstance(reference.sets, Sets) and reference.sets.need.large:
+            reference.sets.clear()
 
     def _keep(self, key: tuple[Any, ...], result: Reference | Broken) -> None:
-        size = 0 if isinstance(result, Broken) else sum(_size([s.inputs, s.native, s.exact]) for s in result.sets)
         with self._lock:
             self._busy.pop(key, None)
-            self._kept[key] = (result, size)
-            total = sum(s for _, s in self._kept.values())
+            self._kept[key] = (result, 0)
+            sizes = {
+                k: r.sets.held
+                for k, (r, _) in self._kept.items()
+                if isinstance(r, Reference) and isinstance(r.sets, Sets)
+            }
+            total = sum(sizes.values())
+            gone = []
             while len(self._kept) > 256 or (total > KEEP_BYTES and len(self._kept) > 1):
-                total -= self._kept.popitem(last=False)[1][1]
+                old, (what, _) = self._kept.popitem(last=False)
+                total -= sizes.get(old, 0)
+                gone += [what.extra["baseline"]] if isinstance(what, Reference) else []
+        for baseline in gone:
+            if baseline.end_process():
+                with self._lock:
+                    self._live.pop(id(baseline), None)
+
+    def close(self) -> None:
+        """End every reference's process."""
+        with self._lock:
+            live, self._live = list(self._live.values()), OrderedDict()
+            self._kept.clear()
+        for baseline in live:
+            baseline.end_process()

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from kzlib.verifier import wire
-from kzlib.verifier.gpu_memory import ALIGN, BAND, PATTERN, Block
+from kzlib.verifier.gpu_memory import ALIGN, BAND, PATTERN, Block, Span, halves, on_device
 from kzlib.verifier.pool import Child
 
 TAG = "device tensor"
@@ -67,7 +67,7 @@ class Layout:
 
     def pack(self, value: Any) -> Any:
         """The tree with places instead of tensors on a device; everything else is left to `wire`."""
-        if isinstance(value, torch.Tensor) and value.is_cuda:
+        if isinstance(value, torch.Tensor) and on_device(value):
             if type(value) not in (torch.Tensor, torch.nn.Parameter):
                 raise wire.Foreign(f"a tensor of the subclass {type(value).__qualname__}")
             if value.layout is not torch.strided or value.dtype not in wire.NAMES:
@@ -93,14 +93,14 @@ class Layout:
     def places(self) -> tuple[Place, ...]:
         return tuple(place for place, _ in self.tensors)
 
-    def write(self, block: Block, skip: int = 0) -> None:
+    def write(self, block: Span, skip: int = 0) -> None:
         """Copy every tensor to its place, the first `skip` left out."""
         for place, tensor in self.tensors[skip:]:
             if place.size:
                 block.view(place.offset, place.dtype, place.shape, place.stride).copy_(tensor)
 
 
-def unpack(value: Any, block: Block | None) -> Any:
+def unpack(value: Any, block: Span | None) -> Any:
     """The inverse of `Layout.pack`: places become views of `block`."""
     if isinstance(value, dict) and TAG in value:
         if block is None:
@@ -115,16 +115,29 @@ def unpack(value: Any, block: Block | None) -> Any:
 
 
 class Lender:
-    """The judge's end of one child's channel. Same `send` and `receive` as `pool.Child`, with device tensors."""
+    """The judge's end of one child's channel. Same `send` and `receive` as `pool.Child`, with device tensors.
 
-    def __init__(self, child: Child, device: int, keep_answers: bool = False) -> None:
+    `arena` is a block the child has already opened: small values cross in it, and larger ones in blocks of their own.
+    """
+
+    def __init__(self, child: Child, device: int, arena: Block | None = None) -> None:
         self.child = child
         self.device = device
-        self.keep_answers = keep_answers
-        self.inbound: Block | None = None
+        self.arena = arena
         self.sent: tuple[Place, ...] = ()
-        self.outbound: Block | None = None
-        self._kept: list[Block] = []
+        self._own: list[Block] = []
+        self._start_small()
+
+    def _start_small(self) -> None:
+        parts = halves(self.arena) if self.arena is not None else (None, None)
+        self.inbound: Span | None = parts[0]
+        self.outbound: Span | None = parts[1]
+        self.sent = ()
+
+    @property
+    def small(self) -> bool:
+        """True while nothing but the arena was lent."""
+        return not self._own
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.child, name)
@@ -143,26 +156,26 @@ class Lender:
         else:
             waiting = 0
             tree = layout.pack(value)
-        self._poison_answer()
-        if not layout.tensors:
-            self.child.send({"tree": tree, "lend": 0}, seconds)
-            return
-        fresh = self.inbound is None or self.inbound.size < layout.end or self.sent != layout.places
-        if self.inbound is None or self.inbound.size < layout.end:
-            if self.inbound is not None:
-                self._kept.append(self.inbound)
-            self.inbound = Block.make(self.device, layout.end)
-            lend = self.inbound.size
-        else:
-            lend = 0
-        if fresh:
-            self.inbound.bytes().fill_(PATTERN)
-            self.sent = layout.places
-        layout.write(self.inbound, waiting)
+        if self.outbound is not None:
+            self.outbound.bytes().fill_(PATTERN)
+        lend: Block | None = None
+        if layout.tensors:
+            if self.inbound is None or self.inbound.size < layout.end:
+                lend = self.inbound = self._new(layout.end)
+                self.sent = ()
+            if self.sent != layout.places:
+                self.inbound.bytes().fill_(PATTERN)
+                self.sent = layout.places
+            layout.write(self.inbound, waiting)
         torch.cuda.synchronize(self.device)
-        self.child.send({"tree": tree, "lend": lend}, seconds)
-        if lend:
-            _send_descriptor(self.child.channel, self.inbound)
+        self.child.send({"tree": tree, "lend": 0 if lend is None else lend.size}, seconds)
+        if lend is not None:
+            send_descriptor(self.child.channel, lend)
+
+    def _new(self, size: int) -> Block:
+        block = Block.make(self.device, size)
+        self._own.append(block)
+        return block
 
     def intact(self) -> bool:
         """True while the bands around everything sent hold the pattern."""
@@ -174,11 +187,6 @@ class Lender:
             checks.append((self.inbound.bytes(start, stop - start) == PATTERN).all())
             start = place.offset + place.size if place is not None else stop
         return bool(torch.stack(checks).all())
-
-    def _poison_answer(self) -> None:
-        if self.outbound is not None and not self.keep_answers:
-            self.outbound.bytes().fill_(PATTERN)
-            torch.cuda.synchronize(self.device)
 
     def lent_inputs(self, inputs: Any) -> Any:
         """What now stands where the inputs of the last message were to be computed on."""
@@ -204,30 +212,28 @@ class Lender:
         return unpack(message["tree"], self.outbound)
 
     def _lend_answer(self, wanted: int) -> None:
-        if self.outbound is not None:
-            self._kept.append(self.outbound)
-        self.outbound = Block.make(self.device, wanted)
-        self.outbound.bytes().fill_(PATTERN)
+        block = self._new(wanted)
+        block.bytes().fill_(PATTERN)
         torch.cuda.synchronize(self.device)
-        self.child.send({"lend": self.outbound.size})
-        _send_descriptor(self.child.channel, self.outbound)
+        self.outbound = block
+        self.child.send({"lend": block.size})
+        send_descriptor(self.child.channel, block)
 
-    def hold_answer(self) -> None:
-        """Keep the last answer's block while this lender lives; the child's `forget_answer` is the other half."""
-        if self.outbound is not None:
-            self._kept.append(self.outbound)
-            self.outbound = None
-        self.keep_answers = False
+    def drop(self) -> None:
+        """Both sides let go of everything but the arena. Only for a child that waits for a request; no answer comes."""
+        self.child.send({"tree": {"drop": True}, "lend": 0})
+        self.close()
 
     def close(self) -> None:
-        """Let go of every block lent. Views of answers must not be used afterwards."""
-        for block in (*self._kept, self.inbound, self.outbound):
-            if block is not None:
-                block.close()
-        self._kept, self.inbound, self.outbound = [], None, None
+        """Let go of every block lent but the arena. Views of answers must not be used afterwards."""
+        own, self._own = self._own, []
+        self._start_small()
+        for block in own:
+            block.close()
 
 
-def _send_descriptor(channel: socket.socket, block: Block) -> None:
+def send_descriptor(channel: socket.socket, block: Block) -> None:
+    """Lend a block over a socket; the far side opens it with `Borrower.open`."""
     descriptor = block.lend()
     try:
         channel.settimeout(30)
@@ -242,43 +248,57 @@ def _send_descriptor(channel: socket.socket, block: Block) -> None:
 class Borrower:
     """A child's end of the channel. Made before generated code runs; keeps its own references to what it uses."""
 
-    def __init__(self, channel: socket.socket, device: int) -> None:
+    def __init__(self, channel: socket.socket, device: int, arena: int = 0) -> None:
         self.channel = channel
         self.device = device
-        self.inbound: Block | None = None
-        self.outbound: Block | None = None
-        self.room = 0  # bytes of `outbound` that may be written again
         self._synchronize = torch.cuda.synchronize
+        self._own: list[Block] = []
+        self.arena = self._open(arena) if arena else None
+        self._own.clear()
+        self._start_small()
+
+    def _start_small(self) -> None:
+        parts = halves(self.arena) if self.arena is not None else (None, None)
+        self.inbound: Span | None = parts[0]
+        self.outbound: Span | None = parts[1]
 
     def receive(self) -> Any:
-        """The judge's next value; device tensors are views of the lent block itself."""
-        message = wire.receive(self.channel)
-        if message["lend"]:
-            self.inbound = self._open(message["lend"])
-        return unpack(message["tree"], self.inbound)
+        """The judge's next value; device tensors are views of the lent memory itself."""
+        while True:
+            message = wire.receive(self.channel)
+            if message["lend"]:
+                self.inbound = self._open(message["lend"])
+            value = unpack(message["tree"], self.inbound)
+            if not (isinstance(value, dict) and value.get("drop")):
+                return value
+            self._drop()
+
+    def _drop(self) -> None:
+        own, self._own = self._own, []
+        self._start_small()
+        for block in own:
+            block.close()
 
     def _open(self, size: int) -> Block:
         _, descriptors, _, _ = socket.recv_fds(self.channel, 1, 1)
-        return Block.open(self.device, size, descriptors[0])
+        block = Block.open(self.device, size, descriptors[0])
+        self._own.append(block)
+        return block
 
     def send(self, value: Any) -> None:
-        """One value; device tensors are copied into the block the judge lends for it."""
+        """One value; device tensors are copied into the memory the judge lends for it."""
         layout = Layout(band=0)
         tree = layout.pack(value)
         wanted = layout.end
-        here = 0 < wanted <= self.room
+        here = self.outbound is not None and 0 < wanted <= self.outbound.size
         if here and self.outbound is not None:
             layout.write(self.outbound)
             self._synchronize()
         wire.send(self.channel, {"tree": tree, "bytes": wanted, "stored": here})
         if here or not wanted:
             return
-        self.room = wire.receive(self.channel)["lend"]
-        self.outbound = self._open(self.room)
-        layout.write(self.outbound)
+        block = self._open(wire.receive(self.channel)["lend"])
+        layout.write(block)
         self._synchronize()
+        self.outbound = block
         wire.send(self.channel, {"stored": True})
-
-    def forget_answer(self) -> None:
-        """The judge keeps the last answer where it is: the next one needs other memory."""
-        self.room = 0

@@ -7,7 +7,8 @@ The judge owns seeds, expected values and verdicts. Subclasses for other devices
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,7 @@ from kzlib.verifier.compare import Mismatch, compare, loosely
 from kzlib.verifier.evidence import conflict, judge_evidence
 from kzlib.verifier.model import modelled
 from kzlib.verifier.pool import Child, ForkServer, ServerDied
-from kzlib.verifier.protocols import Protocol
+from kzlib.verifier.protocols import STRICT, Protocol
 from kzlib.verifier.references import Broken, InputSet, Reference, References, _size
 
 MAX_MESSAGE_LINES = 5
@@ -56,6 +57,7 @@ class Judge:
 
     where = "cpu-interpreter"
     entry = "kzlib.verifier.candidate:main"
+    precision = "ieee"  # of library products on both sides; runs under another one do not compare
 
     def __init__(self, server: Callable[[], ForkServer], references: References | None = None) -> None:
         self.server = server
@@ -92,6 +94,18 @@ class Judge:
         """How fast it was. On a CPU: modelled from counted launches and bytes of the last honest call."""
         honest = [call for call in report["calls"] if not call["corrupt"]]
         return modelled(reference.ops, honest[-1]["launches"], honest[-1]["ops"]) if honest else None
+
+    @contextmanager
+    def fresh(self) -> Iterator[Child]:
+        """A process for one candidate, ended afterwards."""
+        with self.server().fork(self.entry) as child:
+            yield child
+
+    def expect(self, count: int) -> None:
+        """So many judgements are to come; a device may prepare for them."""
+
+    def close(self) -> None:
+        """Let go of what is kept between judgements."""
 
     # --- the judgement ----------------------------------------------------------------------------------------------
 
@@ -133,6 +147,10 @@ class Judge:
         job.spend("reference", start)
         return reference
 
+    def check(self, task: Task, seed: int) -> TaskCheck:
+        """Whether a task's reference can be checked. `ServerDied` if our own machinery failed."""
+        return check_reference(task.id, self.references.get(self.server(), task, seed, STRICT, True))
+
     def _check(self, task: Task, reference: Reference) -> TaskCheck:
         known = self._checks.get(id(reference))
         if known is None or known[0] is not reference:
@@ -145,7 +163,7 @@ class Judge:
         self.refuse(job)
         reference = self.reference(job, shake_state=True)
         start = time.perf_counter()
-        with self.server().fork(self.entry) as child:
+        with self.fresh() as child:
             job.spend("fork", start)
             try:
                 return self._talk(job, reference, child)
@@ -165,9 +183,11 @@ class Judge:
                 raise Ended(Outcome.CHEAT, "run", f"the candidate's process spoke out of turn: {error}") from None
 
     def _talk(self, job: Job, reference: Reference, child: Child) -> Timing | None:
+        job.evidence["precision"] = self.precision
         built = self._load(job, reference, child)
         reference = self._with_state(job, reference, child, built)
-        for index, row in enumerate(reference.sets):
+        for index in range(len(reference.sets)):
+            row = reference.sets[index]
             answer = self._call(job, child, row, corrupt=False)
             mismatch = self._differs(job, row, answer)
             if mismatch:
@@ -175,6 +195,7 @@ class Judge:
                 raise Ended(
                     Outcome.WRONG, "compare", note + mismatch.reason, inputs=row.kind, call=index, **mismatch.figures
                 )
+            del row, answer  # a large task has room for one set at a time
         child.send({"report": True})
         report = self._answer(job, child, job.protocol.run_seconds, SLACK, "evidence")
         self._note_walls(job, built, report)

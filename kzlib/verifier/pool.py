@@ -219,6 +219,20 @@ class Child:
         except (OSError, IndexError, ValueError):
             return 0.0
 
+    @property
+    def alive(self) -> bool:
+        """True while the child's process runs."""
+        if self.channel.fileno() < 0:
+            return False
+        poller = select.poll()
+        poller.register(self.pidfd, select.POLLIN)
+        return not poller.poll(0)
+
+    @property
+    def ended(self) -> bool:
+        """True once it is known how the child ended."""
+        return self._exit is not None
+
     def kill(self) -> None:
         """Kill the child; in a pid space of its own, everything it started dies with it."""
         self._killed = True

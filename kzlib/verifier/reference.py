@@ -116,17 +116,23 @@ class Reference:
         with torch.no_grad():
             return self._stage("run", lambda: model(*inputs))
 
+    def planned(self) -> list[str]:
+        """The kind of each input set, in order."""
+        return [PLAIN] * self.job["plain"] + ([WIDE, SHIFTED, SUNK] if self.job["probes"] else [])
+
+    def make(self, index: int, kind: str, exact: Any, ops: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+        """Set number `index`: a probe where the reference allows one, else as the task makes it."""
+        probe = self._probe(index, kind, exact) if kind != PLAIN else None
+        return probe or self._plain(index, exact, ops)
+
     def results(self) -> dict[str, Any]:
         """Everything the judge wants to know about this task and seed."""
-        sets: list[dict[str, Any]] = []
         initial = copy.deepcopy(self.model)
         state = {k: v.detach().clone() for k, v in children.all_state(initial).items()}
         exact = self._exact_model(initial) if self.job["float64"] else None
-        kinds = [PLAIN] * self.job["plain"] + ([WIDE, SHIFTED, SUNK] if self.job["probes"] else [])
         ops: list[dict[str, Any]] = []
-        for index, kind in enumerate(kinds):
-            probe = self._probe(index, kind, exact) if kind != PLAIN else None
-            sets.append(probe or self._plain(index, exact, ops))
+        kinds = enumerate(self.planned())
+        sets = [self.make(index, kind, exact, None if index else ops) for index, kind in kinds]
         again = None
         if self.job["repeat"]:
             children.seed_everything(self.noise_seed ^ 0x5A5A5A)
@@ -142,10 +148,10 @@ class Reference:
         except Exception:  # noqa: BLE001 - a task may forbid it; the native result is then the yardstick
             return None
 
-    def _plain(self, index: int, exact: Any, ops: list[dict[str, Any]]) -> dict[str, Any]:
+    def _plain(self, index: int, exact: Any, ops: list[dict[str, Any]] | None) -> dict[str, Any]:
         inputs = self.inputs(index)
         start = time.perf_counter()
-        row = self._evaluate(PLAIN, inputs, exact, ops if index == 0 else None)
+        row = self._evaluate(PLAIN, inputs, exact, ops)
         self.seconds["reference_run"] = self.seconds.get("reference_run", 0.0) + time.perf_counter() - start
         return row
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,10 +42,10 @@ class Reference:
     init_seed: int
     noise_seed: int
     state: dict[str, torch.Tensor]
-    sets: tuple[InputSet, ...]
+    sets: Sequence[InputSet]
     training: bool
     ops: list[dict[str, Any]]
-    again: Any
+    again: Any  # the native answer to the first set once more, or a function that gives it
     seconds: dict[str, float]
     extra: dict[str, Any] = field(default_factory=dict)
 

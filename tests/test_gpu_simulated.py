@@ -1,0 +1,146 @@
+"""The GPU judge's machinery end to end on a simulated device: what would break for a user if a process, a block of
+memory or a protocol step went wrong. Kernels are Python functions here; see `simulated_gpu`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import torch
+
+from kzlib.records import Candidate, Outcome, Task
+from kzlib.verifier import Verifier, gpu, gpu_references, gpu_stock
+from tests import simulated_gpu
+
+TASK = Task("""import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.randn(64))
+    def forward(self, x): return torch.relu(x * self.scale)
+def get_inputs(): return [torch.randn(16, 64)]
+def get_init_inputs(): return []
+""")
+NORM = Task("""import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(8)
+    def forward(self, x): return self.norm(x)
+def get_inputs(): return [torch.randn(32, 8)]
+def get_init_inputs(): return []
+""")
+CODE = """import torch, time
+from torch.cuda._utils import _CudaKernel
+def body(x, scale, y):
+    BODY
+kernel = _CudaKernel(body)
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.randn(64))
+    def forward(self, x):
+        y = torch.empty_like(x)
+        kernel(args=[x, self.scale, y])
+        return y
+"""
+NORM_CODE = """import torch
+from torch.cuda._utils import _CudaKernel
+def body(x, y, m):
+    mean, var = x.mean(0), x.var(0, unbiased=False)
+    torch.mul((x - mean) * torch.rsqrt(var + 1e-5), m.weight, out=y)
+    y += m.bias
+    m.running_mean.lerp_(mean, 0.1)
+    m.running_var.lerp_(x.var(0), 0.1)
+    m.num_batches_tracked += 1
+kernel = _CudaKernel(body)
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(8)
+    def forward(self, x):
+        y = torch.empty_like(x)
+        kernel(args=[x, y, self.norm])
+        return y
+"""
+RIGHT = "torch.mul(x, scale, out=y).clamp_(min=0)"
+
+
+def answer(body: str, task: Task = TASK) -> Candidate:
+    return Candidate(task.id, "cuda", CODE.replace("BODY", body))
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Verifier]:
+    for name in ("synchronize", "empty_cache", "mem_get_info", "get_device_name", "get_device_properties", "Event",
+                 "set_device", "_sleep", "reset_peak_memory_stats", "memory_allocated", "max_memory_allocated",
+                 "get_device_capability"):  # fmt: skip
+        monkeypatch.setattr(torch.cuda, name, getattr(torch.cuda, name))
+    from torch.cuda import _utils
+
+    from kzlib.verifier import gpu_memory, gpu_stock, gpu_wire
+
+    monkeypatch.setattr(_utils, "_CudaKernel", _utils._CudaKernel)
+    for module in (gpu_memory, gpu_wire, gpu_stock):
+        monkeypatch.setattr(module, "Block", module.Block)
+    for module in (gpu_memory, gpu_wire):
+        monkeypatch.setattr(module, "on_device", module.on_device)
+    simulated_gpu.install()
+    monkeypatch.setattr(gpu, "_WALLS", [True])
+    config = gpu.server_config
+    monkeypatch.setattr(gpu, "server_config", lambda walls: replace(config(walls), preload=("tests.simulated_gpu",)))
+    with Verifier(device="cuda:0", workers=2) as verifier:
+        yield verifier
+
+
+def test_right_wrong_and_broken_candidates_end_as_they_should(simulated: Verifier) -> None:
+    cases = {
+        RIGHT: Outcome.PASS,
+        "y.copy_(x)": Outcome.WRONG,
+        "raise ValueError('no')": Outcome.RUNTIME_FAIL,
+        "import os; os._exit(3)": Outcome.RUNTIME_FAIL,
+        "raise torch.OutOfMemoryError('too much')": Outcome.RUNTIME_FAIL,
+        RIGHT + "  # again": Outcome.PASS,
+    }
+    candidates = {answer(body).id: outcome for body, outcome in cases.items()}
+    verdicts = {v.candidate_id: v for v in simulated.verify([TASK], [answer(body) for body in cases])}
+    assert {key: v.outcome for key, v in verdicts.items()} == candidates, [v.message for v in verdicts.values()]
+    good = verdicts[answer(RIGHT).id]
+    assert good.timing is not None and good.timing.kind == "measured" and good.timing.n >= 8
+    assert good.evidence["precision"] == "ieee"
+    memory = verdicts[answer("raise torch.OutOfMemoryError('too much')").id]
+    assert memory.evidence["fault"] == "memory" and memory.evidence["alone_on_device"]
+
+
+def test_running_statistics_of_a_train_mode_model_are_followed(simulated: Verifier) -> None:
+    verdict = next(simulated.verify([NORM], [Candidate(NORM.id, "cuda", NORM_CODE)]))
+    assert verdict.outcome is Outcome.PASS, verdict
+    lazy = NORM_CODE.replace("m.running_var.lerp_(x.var(0), 0.1)", "pass")
+    verdict = next(simulated.verify([NORM], [Candidate(NORM.id, "cuda", lazy)]))
+    assert verdict.outcome is Outcome.WRONG
+
+
+def test_a_large_task_is_judged_with_one_set_resident(simulated: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_stock, "ARENA", 1 << 16)
+    monkeypatch.setattr(gpu_references, "RESIDENT", 1)
+    big = Task(TASK.source.replace("16, 64", "600, 64"))  # 150 KB a set: more than the arena
+    verdicts = list(simulated.verify([big], [answer(RIGHT, big), answer("y.copy_(x)", big)]))
+    assert sorted(v.outcome for v in verdicts) == [Outcome.PASS, Outcome.WRONG], [v.message for v in verdicts]
+    (kept, _) = next(iter(simulated.judge.references._kept.values()))
+    assert kept.sets.room == 1 and len(kept.sets._rows) <= 1
+
+
+def test_checks_of_tasks_run_on_the_device_too(simulated: Verifier) -> None:
+    same = Task("import torch\nclass Model(torch.nn.Module):\n    def forward(self, x): return x * 0\n"
+                "def get_inputs(): return [torch.randn(64)]\ndef get_init_inputs(): return []\n")  # fmt: skip
+    checks = {c.task_id: c for c in simulated.check([TASK, same])}
+    assert checks[TASK.id].ok and not checks[same.id].ok
+
+
+def test_a_killed_baseline_is_started_again(simulated: Verifier) -> None:
+    first = next(simulated.verify([TASK], [answer(RIGHT)], seed=5))
+    for baseline in list(simulated.judge.references._live.values()):
+        assert baseline.end_process()
+    second = next(simulated.verify([TASK], [answer(RIGHT + "  # twice")], seed=5))
+    assert first.passed and second.passed, second
