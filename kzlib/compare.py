@@ -47,12 +47,17 @@ def find(spec: str, output_root: str = "outputs") -> Run:
     """The run that `profile`, `profile/run` or a folder names; it must exist."""
     folder = Path(spec)
     if not (folder / "manifest.json").exists() and not (folder / "params.json").exists():
-        base = Path(os.environ.get("KZ_OUTPUT_ROOT") or ROOT / output_root)
+        base = output_folder(output_root)
         profile, _, name = spec.partition("/")
         folder = base / profile / (name or latest_run(base / profile) or "none yet")
     if not folder.is_dir():
         raise ValueError(f"there is no run {spec}: give profile/run as `kz status` prints it, or a run's folder")
     return Run(folder, folder.parent.name, folder.name)
+
+
+def output_folder(output_root: str = "outputs") -> Path:
+    """Where runs are kept: relative to the project's folder, unless KZ_OUTPUT_ROOT says otherwise."""
+    return Path(os.environ.get("KZ_OUTPUT_ROOT") or ROOT / output_root)
 
 
 def conditions(attempts: Sequence[Attempt]) -> Conditions:

@@ -171,7 +171,7 @@ def _step_seconds(run: Run, stage: str) -> dict[str, float]:
     notebook, _, number = stage.partition(".")
     name = "evaluation_time" if notebook == EVALUATION else f"{notebook[3:]}.{number}" if number else ""
     path = run.root / "metrics" / f"{name}.jsonl"
-    totals: Counter[str] = Counter()
+    totals: dict[str, float] = defaultdict(float)
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
@@ -193,7 +193,7 @@ def verdict_frame(run: Run) -> pd.DataFrame:
         for verdict in read_jsonl(path, Verdict):
             if "total" in verdict.seconds:
                 groups[stage, verdict.backend, verdict.protocol][verdict.candidate_id] = verdict.seconds
-    busy: Counter[str] = Counter()
+    busy: dict[str, float] = defaultdict(float)
     for (stage, _, _), found in groups.items():
         busy[stage] += math.fsum(seconds["total"] for seconds in found.values())
     rows = []
@@ -207,10 +207,11 @@ def verdict_frame(run: Run) -> pd.DataFrame:
 
 def _verdict_parts(found: Sequence[dict[str, float]]) -> dict[str, float]:
     """Mean seconds of each stage of a verdict; what a child says of itself lies within them."""
-    sums: Counter[str] = Counter()
+    sums: dict[str, float] = defaultdict(float)
     for seconds in found:
         parts = {name: s for name, s in seconds.items() if name != "total" and not name.startswith("child_")}
-        sums.update(parts | {"waiting": max(0.0, seconds["total"] - math.fsum(parts.values()))})
+        for name, s in (parts | {"waiting": max(0.0, seconds["total"] - math.fsum(parts.values()))}).items():
+            sums[name] += s
     return {name: seconds / len(found) for name, seconds in sums.items()}
 
 

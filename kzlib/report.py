@@ -34,7 +34,8 @@ def build(run: Run) -> Path:
 def write_page(run: Run) -> Path:
     """The page alone, from what is there; the runner calls it once more when the last notebook has been published."""
     pages = export_notebooks(run)
-    entries = run.manifest()["entries"]
+    manifest = run.manifest()
+    entries = manifest["entries"]
     result = summary.summary(run)
     page = notebook_html.template("index.html").render(
         title=f"KernelZero, {run.profile}/{run.name}",
@@ -49,6 +50,7 @@ def write_page(run: Run) -> Path:
         figures=_figures(entries),
         examples=examples(run),
         entries=entries,
+        left_out=manifest.get("left_out", {}),
     )
     return run.write_text("index.html", page)
 
@@ -188,17 +190,20 @@ def _short(cell: str) -> str:
 
 
 def examples(run: Run) -> list[dict[str, str]]:
-    """For every outcome that notebook 05 saw, a module, the kernel or answer, and its verdict."""
+    """For every outcome that notebook 05 saw, a module, the kernel or answer, and its verdict.
+
+    A published run that had to leave its records out holds them in `examples.json`.
+    """
     paths = {kind: run.root / "records" / f"{kind}.05_evaluation.jsonl" for kind in ("answers", "verdicts")}
     if not all(path.exists() for path in paths.values()):
-        return []
+        return _read(run.root / "examples.json") or []
     wanted: dict[Outcome, Verdict] = {}
     for verdict in read_jsonl(paths["verdicts"], Verdict):
         before = wanted.get(verdict.outcome)
         if before is None or (before.protocol == "keck" and verdict.protocol == "strict"):
             wanted[verdict.outcome] = verdict
     chosen = {wanted[outcome].candidate_id: wanted[outcome] for outcome in Outcome if outcome in wanted}
-    tasks = {task.id: task for task in read_jsonl(run.root / "tasks.jsonl", Task)}
+    tasks = {task.id: task for task in read_jsonl(run.root / "records" / "tasks.05_evaluation.jsonl", Task)}
     found: dict[str, str] = {}
     for answer in read_jsonl(paths["answers"], Answer):
         if len(found) == len(chosen):
@@ -225,5 +230,5 @@ def _example(verdict: Verdict, task: Task | None, source: str) -> dict[str, str]
     }
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

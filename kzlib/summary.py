@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kzlib import frames
@@ -26,7 +27,8 @@ def summary(run: Run) -> dict[str, Any]:
     """Plain JSON values; what the run has not made yet is null or an empty list, never a guess."""
     params = frames.read_params(run)
     attempts = evaluated(run)
-    stages = _stages(run)
+    counts = record_counts(run)
+    stages = _stages(run, counts)
     return {
         "profile": run.profile,
         "run": run.name,
@@ -39,7 +41,7 @@ def summary(run: Run) -> dict[str, Any]:
             for label, rows in frames.outcome_frame(attempts).groupby("label", sort=False)
         },
         "stages": stages,
-        "costs": _costs(run, stages),
+        "costs": _costs(counts, stages),
     }
 
 
@@ -77,31 +79,45 @@ def _coder(attempts: Sequence[Attempt], params: dict[str, Any]) -> list[dict[str
     return [row for row in rows if row["metric"] in ("pass", "fast_1", "clear_1", "launch_1")]
 
 
-def _stages(run: Run) -> list[dict[str, Any]]:
-    """Wall seconds of each finished stage, and of its records how many verdicts it asked for."""
-    verdicts: Counter[str] = Counter()
-    for path in (run.root / "records").glob("verdicts.*.jsonl"):
+def record_counts(run: Run) -> dict[str, dict[str, int]]:
+    """Of each stage that kept records: how many answers, tokens in them, and verdicts.
+
+    A published run holds the counts of records that were too large to go with it.
+    """
+    kept = run.root / "records" / "counts.json"
+    if kept.exists():
+        return json.loads(kept.read_text(encoding="utf-8"))
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for path in sorted((run.root / "records").glob("answers.*.jsonl")):
+        for answer in read_jsonl(path, Answer):
+            counts[_stage_of(path)].update(answers=1, tokens=answer.tokens)
+    for path in sorted((run.root / "records").glob("verdicts.*.jsonl")):
         with path.open("rb") as file:
-            verdicts[path.name.removeprefix("verdicts.").removesuffix(".jsonl")] += sum(1 for _ in file)
+            counts[_stage_of(path)]["verdicts"] += sum(1 for _ in file)
+    return {stage: dict(known) for stage, known in counts.items()}
+
+
+def _stage_of(path: Path) -> str:
+    return path.name.partition(".")[2].removesuffix(".jsonl")
+
+
+def _stages(run: Run, counts: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
+    """Wall seconds of each finished stage, and of its records how many verdicts it asked for."""
     seconds = frames.pipeline_frame(run).groupby("stage", sort=False)["seconds"].sum()
     return [
-        {"stage": str(stage), "seconds": round(float(value), 3), "verdicts": verdicts[str(stage)]}
+        {
+            "stage": str(stage),
+            "seconds": round(float(value), 3),
+            "verdicts": counts.get(str(stage), {}).get("verdicts", 0),
+        }
         for stage, value in seconds.items()
     ]
 
 
-def _costs(run: Run, stages: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _costs(counts: dict[str, dict[str, int]], stages: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What the run took: wall seconds of its finished stages, answers and tokens that models wrote, verdicts."""
-    answers = tokens = 0
-    for path in sorted((run.root / "records").glob("answers.*.jsonl")):
-        for answer in read_jsonl(path, Answer):
-            answers, tokens = answers + 1, tokens + answer.tokens
-    return {
-        "seconds": round(math.fsum(row["seconds"] for row in stages), 3),
-        "answers": answers,
-        "tokens": tokens,
-        "verdicts": sum(row["verdicts"] for row in stages),
-    }
+    sums = {name: sum(known.get(name, 0) for known in counts.values()) for name in ("answers", "tokens", "verdicts")}
+    return {"seconds": round(math.fsum(row["seconds"] for row in stages), 3), **sums}
 
 
 def headline(rows: Sequence[dict[str, Any]], levels: bool = False) -> tuple[list[str], list[dict[str, Any]]]:

@@ -47,7 +47,7 @@ def pipeline_alt(frame: pd.DataFrame) -> str:
 
 
 def verdicts(frame: pd.DataFrame) -> Figure:
-    """Mean seconds of a verdict by its stages; beside each bar how many verdicts, and how many were under way at once."""
+    """Mean seconds of a verdict by its stages; beside each bar the number of verdicts, and how many ran at once."""
     labels = list(dict.fromkeys(frame["label"]))
     figure = Figure(figsize=(7.6, 1.4 + 0.36 * len(labels)), layout="constrained")
     axis = figure.subplots()
@@ -81,7 +81,7 @@ def _stack(axis: Axes, frame: pd.DataFrame, by: str, labels: list[str]) -> list[
     present = set(frame["part"])
     names = [*(part for part in ORDER if part in present), *sorted(present - {*ORDER, *REST})]
     names += [part for part in REST if part in present]
-    looks = {
+    looks: dict[str, dict[str, Any]] = {
         name: {"facecolor": GREY, "hatch": ""} if name in REST
         else {"facecolor": HUES[number % 5], "hatch": HATCHES[(number + number // 5) % 5]}
         for number, name in enumerate(names)
