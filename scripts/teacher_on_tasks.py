@@ -20,6 +20,7 @@ from kzlib.records import Candidate, Task, Verdict
 from kzlib.shrink import shrink_with, trial_server
 from kzlib.tasks import load_tasks
 from kzlib.teacher import Unsupported, solve
+from kzlib.teacher.schedule import INTERPRETED
 
 
 @dataclass
@@ -47,7 +48,7 @@ def emit(tasks: list[Task], backend: str, small: bool) -> tuple[list[Row], list[
                 found = shrink_with(task, server)
                 if not found.runs:
                     raise ValueError(f"runs at no small size: {found.message}")
-                candidate = solve(found.task, backend)  # type: ignore[arg-type]
+                candidate = solve(found.task, backend, INTERPRETED)  # type: ignore[arg-type]
         except (Unsupported, ValueError) as error:
             row.reason = str(error)
             continue

@@ -249,3 +249,45 @@ def test_an_instance_norm_after_a_number_is_refused_not_an_error():
     from kzlib.teacher.grammar_ops import norm
 
     assert not norm(Draft(random.Random(0), "plain", []), "torch.nn.functional.instance_norm")
+
+
+LARGE = {
+    "sums in parts": (module("return F.mse_loss(x, y)", "torch.randn(9, 50), torch.randn(9, 50)", names="x, y"), "spread"),
+    "two sums in parts, one after the other": (
+        module("return F.layer_norm(x, (6, 50), self.w, None)", "torch.randn(2, 6, 50)",
+               "self.w = nn.Parameter(torch.randn(6, 50))"),
+        "spread",
+    ),
+    "running statistics from parts": (
+        module("return torch.relu(self.bn(x))", "torch.randn(3, 5, 7, 9)", "self.bn = nn.BatchNorm2d(5)"), "spread"
+    ),
+    "groups in parts": (
+        module("return self.gn(x)", "torch.randn(2, 6, 7, 9)", "self.gn = nn.GroupNorm(2, 6)"), "spread"
+    ),
+    "softmax of a very long row": (module("return torch.softmax(x, 1)", "torch.randn(3, 500)"), "spread"),
+    "a lane a row: softmax": (module("return torch.softmax(x, 1) * 2", "torch.randn(3, 7, 5, 9)"), "lanes"),
+    "a lane a row: logsumexp": (module("return torch.logsumexp(x, 1)", "torch.randn(3, 7, 5, 9)"), "lanes"),
+    "a lane a row: sum and place": (
+        module("v, i = torch.max(x, dim=1)\nreturn v, i, x.var(1)", "torch.randn(3, 19, 33)"), "lanes"
+    ),
+    "a lane a row: running sum": (module("return torch.cumsum(x * 2, 1) + 1", "torch.randn(3, 19, 33)"), "lanes"),
+    "a lane a row: running log of a sum": (module("return torch.logcumsumexp(x, 0)", "torch.randn(19, 33)"), "lanes"),
+    "a lane a row: statistics of a column": (
+        module("return self.bn(x)", "torch.randn(19, 33)", "self.bn = nn.BatchNorm1d(33)"), "lanes"
+    ),
+    "a deep product": (module("return torch.relu(x @ y)", "torch.randn(5, 150), torch.randn(150, 7)", names="x, y"), "deep"),
+    "a deep linear layer": (
+        module("return F.gelu(self.fc(x))", "torch.randn(4, 3, 144)", "self.fc = nn.Linear(144, 6)"), "deep"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.timeout(600)
+def test_forms_for_large_shapes_match_torch() -> None:
+    pairs = []
+    for task, form in LARGE.values():
+        few, _, _ = compile_graph(task, trace(task), "triton", {**PLAIN, form: 8 if form == "lanes" else 48})
+        assert few != compile_graph(task, trace(task), "triton", PLAIN)[0]
+        pairs.append((task, few))
+    bad = failures(pairs)
+    assert not bad, bad[0]

@@ -20,7 +20,7 @@ def compile_graph(
     """Candidate text, the plan behind it, and the compiler principles its kernels use."""
     schedule = dict(PLAIN if schedule is None else schedule)
     plan = Plan(graph, schedule, FAMILIES).run()
-    kernels = [choose(step.kernel, schedule) for step in plan.steps]
+    kernels = [choose(step.kernel) for step in plan.steps]
     if backend == "triton":
         printed = [
             print_triton(k, schedule.get("style", "plain") == "plain", frozenset(graph.signature)) for k in kernels

@@ -15,14 +15,21 @@ from kzlib.teacher.expr import INT, Expr, const, product, substitute, var, walk
 from kzlib.teacher.graph import Unsupported
 from kzlib.teacher.host import size_text
 from kzlib.teacher.kernel import Kernel, Printed
+from kzlib.teacher.large import apart, stride
 from kzlib.teacher.module import assemble
 from kzlib.teacher.plan import Plan
-from kzlib.teacher.triton_printer import RESERVED, _drop_unit, _same_row, is_unit
+from kzlib.teacher.triton_printer import RESERVED, WIDE, _drop_unit, _same_row, is_unit
 
 TYPES = {"f32": "float", "i32": "int", "i64": "int64_t", "bool": "bool"}
 COMBINE = {"add": "{0} + {1}", "mul": "{0} * {1}", "max": "fmaxf({0}, {1})", "min": "fminf({0}, {1})"}
 BLOCK_NAMES = {"add": "block_sum", "max": "block_max", "min": "block_min", "mul": "block_product"}
 TILE = 16
+TILE_NAMES = {"rows", "batches", "ka", "kb", "t", "a_tile", "b_tile"}
+SPLIT_NAMES = {"parts", "part", "shared", "carry", "value"}
+SQUARE_NAMES = {"ti", "tj", "m0", "n0", "a_row", "b_row"}
+START = {"add": "0.0f", "mul": "1.0f", "max": "-INFINITY", "min": "INFINITY", "logadd": "-INFINITY"}
+SCAN_NAMES = {"add": "scan_sum", "mul": "scan_product", "max": "scan_max", "min": "scan_min", "logadd": "scan_log_sum"}
+FOLD = {**COMBINE, "logadd": "{0} == -INFINITY ? {1} : fmaxf({0}, {1}) + log1pf(expf(-fabsf({0} - {1})))"}
 
 
 def block_helper(kind: str) -> str:
@@ -49,12 +56,33 @@ def block_helper(kind: str) -> str:
     )
 
 
+def scan_helper(kind: str) -> str:
+    """A running fold over the block: every thread gets the fold of its own and all earlier threads' values."""
+    return (
+        f"__device__ float {SCAN_NAMES[kind]}(float v, float* shared) {{\n"
+        "    for (int step = 1; step < blockDim.x; step *= 2) {\n"
+        "        shared[threadIdx.x] = v;\n"
+        "        __syncthreads();\n"
+        f"        float before = threadIdx.x >= step ? shared[threadIdx.x - step] : {START[kind]};\n"
+        "        __syncthreads();\n"
+        f"        v = {FOLD[kind].format('before', 'v')};\n"
+        "    }\n"
+        "    return v;\n"
+        "}\n"
+    )
+
+
 class CudaPrinter(Emitter):
     backend = "cuda"
     mark = "//"
 
     def __init__(self, kernel: Kernel, plain: bool):
-        self.reserved = frozenset(RESERVED[kernel.kind] | {"rows", "batches", "ka", "kb", "t", "a_tile", "b_tile"})
+        self.reserved = frozenset(
+            RESERVED[kernel.kind]
+            | TILE_NAMES
+            | (SQUARE_NAMES if kernel.kind == "dot" and kernel.schedule.get("register_tile") else set())
+            | (SPLIT_NAMES if kernel.kind in ("scan", "lanes") or "chunk" in kernel.schedule else set())
+        )
         super().__init__(plain=plain)
         self.kernel, self.schedule = kernel, kernel.schedule
         self.setup: list[str] = []
@@ -63,7 +91,7 @@ class CudaPrinter(Emitter):
         self.mode = "serial"
         self.declared: list[dict[str, str]] = [{}]
         buffers = [e.attr for e in walk(kernel.body) if e.op == "load"] + [kernel.out]
-        self.wide = any(math.prod(b.sizes or (1,)) >= 2**31 for b in buffers)
+        self.wide = any(math.prod(b.sizes or (1,)) >= WIDE for b in buffers)
         if any(b.dtype in ("f16", "bf16") for b in buffers):
             raise Unsupported("half precision in CUDA")
 
@@ -163,7 +191,8 @@ class CudaPrinter(Emitter):
 
     def row_kernel(self) -> Printed:
         k = self.kernel
-        body, n, _flat, _outer = self.row_setup("blockIdx.x")
+        chunk = "chunk" in self.schedule
+        body, n, _flat, _outer = self.row_setup("blockIdx.y" if chunk else "blockIdx.x")
         self.mode = "loop"
         self.open_scope(body, *(e for _, e in self.state))
         self.rowwise(body)
@@ -177,6 +206,10 @@ class CudaPrinter(Emitter):
         else:
             self.store_line(body, "if (threadIdx.x == 0) ")
         principles = ("reduction", "fusion") if k.kind == "row" else ("reduction",)
+        if chunk:
+            parts = k.space.outer[-1].attr[1]
+            self.setup.append(f"parts = {size_text(parts)}")
+            return self.finish("dim3(parts, rows)", "256", ("reduction", "tiling"))
         return self.finish("rows", str(self.schedule.get("threads", 256)), principles)
 
     def row_setup(self, program: str) -> tuple[Expr, str, Expr, list[Expr]]:
@@ -193,42 +226,125 @@ class CudaPrinter(Emitter):
         self.bind(flat, "r", {"r"})
         outer = [v for v in k.space.outer if not is_unit(v)]
         n = self.length(extent, "n")
+        every = list(k.space.outer)
+        if "chunk" in self.schedule:
+            part = every.pop()
+            outer = [v for v in outer if v != part]
+            self.bind(part, "part", set())
+            self.line(f"{self.type_of('i32')} part = blockIdx.x;")
         self.bind_flat(flat_row, outer, [body, k.store(), *(e for pair in self.state for e in pair)], set())
         self.bind_flat(flat, row, [body, k.store()], {"r"})
-        self.setup.append(f"rows = {size_text(product([v.attr[1] for v in k.space.outer]))}")
-        if outer or program != "blockIdx.x":
+        self.setup.append(f"rows = {size_text(product([v.attr[1] for v in every]))}")
+        if outer or program not in ("blockIdx.x", "blockIdx.y"):
             self.line(f"{self.type_of('i32')} row = {program};")
         return body, n, flat, outer
 
     def state_lines(self) -> None:
         """The module's own statistics, written once a row."""
         for where, value in self.state:
-            text = self.text(value)
-            self.line(f"if (threadIdx.x == 0) {self.pointer(where.attr)}[{self.text(self.offset(where))}] = {text};")
+            text, only = self.text(value), "if (threadIdx.x == 0) " if self.kernel.kind != "lanes" else ""
+            self.line(f"{only}{self.pointer(where.attr)}[{self.text(self.offset(where))}] = {text};")
 
     def row_loop(self, n: str) -> None:
         self.prelude()
         self.loop_variables.add("#r")
-        self.open_block(f"for (int r = threadIdx.x; r < {n}; r += blockDim.x)")
+        index = self.type_of("i32")
+        if "chunk" in self.schedule:
+            chunk = self.schedule["chunk"]
+            stop = f"min({index}({n}), (part + 1) * {chunk})"
+            self.open_block(f"for ({index} r = part * {chunk} + threadIdx.x; r < {stop}; r += blockDim.x)")
+        else:
+            self.open_block(f"for ({index} r = threadIdx.x; r < {n}; r += blockDim.x)")
+
+    def lanes_kernel(self) -> Printed:
+        """One thread a row; neighbouring threads read neighbouring rows, which lie beside each other in memory."""
+        k = self.kernel
+        flat_state = [x for pair in k.state for x in pair]
+        unit = (*k.space.outer, *k.space.row)
+        body, *moved = apart([_drop_unit(x, unit) for x in (k.body, *flat_state)])
+        self.state = list(zip(moved[::2], moved[1::2], strict=True))
+        self.out_argument()
+        flat = var("#i", const(1 << 62))
+        self.bind(flat, "i", {"i"})
+        n = self.length(product([v.attr[1] for v in k.space.outer]), "n")
+        outer = [v for v in k.space.outer if not is_unit(v)]
+        self.bind_flat(flat, outer, [body, k.store(), *(e for pair in self.state for e in pair)], {"i"})
+        self.line(f"{self.type_of('i32')} i = {self.wide_cast('blockIdx.x')} * blockDim.x + threadIdx.x;")
+        self.line(f"if (i >= {n}) return;")
+        summed = (v for x in walk(body) if x.op == "reduce" for v in x.attr[1:])
+        self.row_names = frozenset(v.attr[0] for v in (*k.space.row, *summed))
+        self.open_scope(body, *(e for _, e in self.state))
+        self.rowwise(body)
+        self.state_lines()
+        scan = next((x for x in walk(body) if x.op == "scan"), None)
+        if scan is not None:
+            self.assign("value", START[scan.attr[0]], "f32")
+        row = [v for v in k.space.row if not is_unit(v)]
+        self.serial_loops(row)
+        self.open_scope(body)
+        if scan is not None:
+            self.running(scan)
+        self.store_line(body)
+        self.close_scope()
+        for _ in row:
+            self.close_block()
+        threads = self.schedule.get("block", 256)
+        return self.finish(f"({n} + {threads - 1}) / {threads}", str(threads), ("reduction", "reordering"))
+
+    def running(self, scan: Expr) -> None:
+        """Fold the next element into `value`."""
+        x = self.text(scan.args[0])
+        if scan.attr[0] == "logadd":
+            x = self.statement(scan.args[0], "x")
+        self.line(f"value = {FOLD[scan.attr[0]].format('value', x)};")
+        self.scopes[-1].memo[scan] = "value"
 
     def scan_kernel(self) -> Printed:
+        if self.kernel.row_length() >= 512:
+            return self.block_scan_kernel()
+        return self.thread_scan_kernel()
+
+    def block_scan_kernel(self) -> Printed:
+        """A block a row: chunks of a thread an element, scanned together; the carry goes from chunk to chunk."""
+        body, n, _flat, _outer = self.row_setup("blockIdx.x")
+        scan = next(e for e in walk(body) if e.op == "scan")
+        kind, threads = scan.attr[0], 256
+        self.helpers.append(scan_helper(kind))
+        self.line(f"__shared__ float shared[{threads}];")
+        self.assign("carry", START[kind], "f32")
+        self.loop_variables.add("#r")
+        self.open_block(f"for (int s = 0; s < {n}; s += blockDim.x)")
+        self.line("int r = s + threadIdx.x;")
+        self.masks["r"] = f"r < {n}"
+        self.open_scope(body)
+        x = self.text(scan.args[0])
+        self.line(f"float part = r < {n} ? {x} : {START[kind]};")
+        self.line(f"part = {SCAN_NAMES[kind]}(part, shared);")
+        self.line(f"float value = {FOLD[kind].format('carry', 'part')};")
+        self.line("shared[threadIdx.x] = value;")
+        self.line("__syncthreads();")
+        self.line("carry = shared[blockDim.x - 1];")
+        self.line("__syncthreads();")
+        self.scopes[-1].memo[scan] = "value"
+        self.open_block(f"if (r < {n})")
+        self.store_line(body)
+        self.close_block()
+        self.close_scope()
+        self.close_block()
+        return self.finish("rows", str(threads), ("reduction", "tiling"))
+
+    def thread_scan_kernel(self) -> Printed:
         """One thread a row, the running value in a register."""
         body, n, _flat, _outer = self.row_setup("blockIdx.x * blockDim.x + threadIdx.x")
         self.line("if (row >= rows) return;")
         self.arguments[("length", "rows")] = Argument("rows", "rows", "size", "i32")
         scan = next(e for e in walk(body) if e.op == "scan")
         kind = scan.attr[0]
-        start = {"add": "0.0f", "mul": "1.0f", "max": "-INFINITY", "min": "INFINITY", "logadd": "-INFINITY"}[kind]
-        self.assign("value", start, "f32")
+        self.assign("value", START[kind], "f32")
         self.loop_variables.add("#r")
         self.open_block(f"for (int r = 0; r < {n}; r++)")
         self.open_scope(body)
-        x = self.text(scan.args[0])
-        if kind == "logadd":
-            self.line(f"value = value == -INFINITY ? {x} : fmaxf(value, {x}) + log1pf(expf(-fabsf(value - {x})));")
-        else:
-            self.line(f"value = {COMBINE[kind].format('value', x)};")
-        self.scopes[-1].memo[scan] = "value"
+        self.running(scan)
         self.store_line(body)
         self.close_scope()
         self.close_block()
@@ -281,14 +397,19 @@ class CudaPrinter(Emitter):
         if self.mode == "loop":
             self.row_loop(self.length(product([v.attr[1] for v in e.attr[1:]]), "n"))
             return "r"
+        return self.text(self.serial_loops(list(e.attr[1:])))
+
+    def serial_loops(self, variables: list[Expr]) -> Expr:
+        """A loop an index variable, each thread by itself; gives the flat index."""
+        self.prelude()
         flat: Expr = const(0)
-        for v in e.attr[1:]:
+        for v in variables:
             name = v.attr[0] if v.attr[0] not in self.names else self.fresh(v.attr[0])
             self.bind(v, name, set())
             self.loop_variables.add(v.attr[0])
             self.open_block(f"for (int {name} = 0; {name} < {self.text(v.attr[1])}; {name}++)")
             flat = flat * v.attr[1] + v
-        return self.text(flat)
+        return flat
 
     def close_loops(self, e: Expr) -> None:
         for _ in e.attr[1:] if self.mode == "serial" else (0,):
@@ -312,7 +433,10 @@ class CudaPrinter(Emitter):
     # -------------------------------------------------------------- tiled products
 
     def dot_kernel(self) -> Printed:
+        """A thread an element of the tile, or a square of elements where the schedule asks for it."""
         k = self.kernel
+        side = 4 if self.schedule.get("register_tile") else 1
+        width = TILE * side
         self.out_argument()
         unit = {v.attr[0]: const(0) for v in (*k.space.m, *k.space.n, *k.space.batch) if is_unit(v)}
         body = substitute(k.body, unit)
@@ -330,37 +454,98 @@ class CudaPrinter(Emitter):
             )
         self.masks = {"m": f"m < {sizes['m']}", "n": f"n < {sizes['n']}"}
         self.note("one tile of the product a block; both operands pass through shared memory")
-        self.line(f"__shared__ float a_tile[{TILE}][{TILE}], b_tile[{TILE}][{TILE}];")
-        self.line(f"{index} m = {self.wide_cast('blockIdx.x')} * {TILE} + threadIdx.y;")
-        self.line(f"{index} n = blockIdx.y * {TILE} + threadIdx.x;")
+        first, second = ("y", "x") if k.space.across else ("x", "y")
+        if side == 1:
+            self.line(f"__shared__ float a_tile[{TILE}][{TILE}], b_tile[{TILE}][{TILE}];")
+            self.line(f"{index} m = {self.wide_cast(f'blockIdx.{first}')} * {TILE} + threadIdx.y;")
+            self.line(f"{index} n = {self.wide_cast(f'blockIdx.{second}')} * {TILE} + threadIdx.x;")
+        else:
+            self.line(f"__shared__ float a_tile[{TILE}][{width + 1}], b_tile[{TILE}][{width + 1}];")
+            self.line(f"int t = threadIdx.y * {TILE} + threadIdx.x;")
+            self.line(f"{index} m0 = {self.wide_cast(f'blockIdx.{first}')} * {width};")
+            self.line(f"{index} n0 = {self.wide_cast(f'blockIdx.{second}')} * {width};")
         if batch:
             self.line(f"{index} z = blockIdx.z;")
             self.setup.append(f"batches = {size_text(product([v.attr[1] for v in batch]))}")
-        self.line("float acc = 0.0f;")
+        self.line("float acc = 0.0f;" if side == 1 else f"float acc[{side}][{side}] = {{}};")
         self.open_scope(body)
+        if side > 1:  # m and n are known within the tile's loops only
+            self.hoist = []
         self.prelude()
         self.loop_variables.add("#k")
         self.open_block(f"for (int s = 0; s < {sizes['k']}; s += {TILE})")
         for operand, name, lane, tile in ((dot.args[0], "ka", "x", "a_tile"), (dot.args[1], "kb", "y", "b_tile")):
-            self.tile_load(operand, reduced, name, lane, tile, sizes["k"])
+            if side == 1:
+                self.tile_load(operand, reduced, name, lane, tile, sizes["k"])
+            else:
+                self.wide_tile_load(operand, reduced, name, tile, sizes["k"], width)
         self.line("__syncthreads();")
-        self.line(f"for (int t = 0; t < {TILE}; t++) acc += a_tile[threadIdx.y][t] * b_tile[t][threadIdx.x];")
+        if side == 1:
+            self.line(f"for (int t = 0; t < {TILE}; t++) acc += a_tile[threadIdx.y][t] * b_tile[t][threadIdx.x];")
+        else:
+            self.register_products(side)
         self.line("__syncthreads();")
         self.close_block()
         self.loop_variables.clear()
         self.masks = {}
         self.note("the rest is done while the sum is in a register")
-        self.line(f"if (m >= {sizes['m']} || n >= {sizes['n']}) return;")
-        self.scopes[-1].memo[dot] = "acc"
-        self.store_line(body)
-        grid = f"dim3(({sizes['m']} + {TILE - 1}) / {TILE}, ({sizes['n']} + {TILE - 1}) / {TILE}" + (
-            ", batches)" if batch else ")"
-        )
+        if side == 1:
+            self.line(f"if (m >= {sizes['m']} || n >= {sizes['n']}) return;")
+            self.scopes[-1].memo[dot] = "acc"
+            self.store_line(body)
+        else:
+            self.register_epilogue(body, dot, sizes, side, index)
+        tiles = [f"({sizes[x]} + {width - 1}) / {width}" for x in (("n", "m") if k.space.across else ("m", "n"))]
+        grid = f"dim3({', '.join(tiles + (['batches'] if batch else []))})"
         return self.finish(grid, f"dim3({TILE}, {TILE})", ("tiling",))
 
+    def register_products(self, side: int) -> None:
+        """Each thread multiplies a column of one tile by a row of the other, both from registers."""
+        self.open_block(f"for (int k = 0; k < {TILE}; k++)")
+        self.line(f"float a_row[{side}], b_row[{side}];")
+        self.line(f"for (int ti = 0; ti < {side}; ti++) a_row[ti] = a_tile[k][threadIdx.y + {TILE} * ti];")
+        self.line(f"for (int tj = 0; tj < {side}; tj++) b_row[tj] = b_tile[k][threadIdx.x + {TILE} * tj];")
+        self.line(f"for (int ti = 0; ti < {side}; ti++)")
+        self.line(f"    for (int tj = 0; tj < {side}; tj++) acc[ti][tj] += a_row[ti] * b_row[tj];")
+        self.close_block()
+
+    def register_epilogue(self, body: Expr, dot: Expr, sizes: dict[str, str], side: int, index: str) -> None:
+        self.open_block(f"for (int ti = 0; ti < {side}; ti++)")
+        self.open_block(f"for (int tj = 0; tj < {side}; tj++)")
+        self.line(f"{index} m = m0 + threadIdx.y + {TILE} * ti, n = n0 + threadIdx.x + {TILE} * tj;")
+        self.line(f"if (m >= {sizes['m']} || n >= {sizes['n']}) continue;")
+        self.open_scope(body)
+        self.scopes[-1].memo[dot] = "acc[ti][tj]"
+        self.store_line(body)
+        self.scopes.pop()
+        self.close_block()
+        self.close_block()
+
+    def wide_tile_load(self, operand: Expr, reduced: list[Expr], name: str, tile: str, bound: str, width: int) -> None:
+        """All threads fill a tile of inner x outer elements; neighbours in a warp read neighbours in memory."""
+        side = "m" if name == "ka" else "n"
+        k = self.kernel
+        reads = [ld for ld in walk(operand) if ld.op == "load"]
+        other = [v for v in (k.space.m if side == "m" else k.space.n) if not is_unit(v)]
+        inner = [v for v in reduced if not is_unit(v)]
+        along = bool(reads and inner) and stride(reads[0], inner[-1]) == 1
+        along = along and not (other and stride(reads[0], other[-1]) == 1)
+        k_at, o_at = (f"ti % {TILE}", f"ti / {TILE}") if along else (f"ti / {width}", f"ti % {width}")
+        self.open_block(f"for (int ti = t; ti < {TILE * width}; ti += {TILE * TILE})")
+        index = self.type_of("i32")
+        self.line(f"{index} {name} = s + {k_at}, {side} = {side}0 + {o_at};")
+        text = self.operand_text(operand, reduced, name, bound)
+        self.line(f"{tile}[{k_at}][{o_at}] = {text};")
+        self.close_block()
+
     def tile_load(self, operand: Expr, reduced: list[Expr], name: str, lane: str, tile: str, bound: str) -> None:
-        flat = var("#k", const(1 << 62))
         self.line(f"int {name} = s + threadIdx.{lane};")
+        text = self.operand_text(operand, reduced, name, bound)
+        self.line(f"{tile}[threadIdx.y][threadIdx.x] = {text};")
+
+    def operand_text(self, operand: Expr, reduced: list[Expr], name: str, bound: str) -> str:
+        """An element of one side of the product at the inner index `name`, 0 outside."""
+        flat = var("#k", const(1 << 62))
         self.bind(flat, name, {"k"})
         self.masks["k"] = f"{name} < {bound}"
         self.domains = [d for d in self.domains if d[1].attr[0] != "#k" and not set(d[0]) & set(reduced)]
@@ -370,7 +555,7 @@ class CudaPrinter(Emitter):
         self.open_scope(operand)
         text = self.text(substitute(operand, {v.attr[0]: const(0) for v in reduced if is_unit(v)}))
         self.scopes.pop()
-        self.line(f"{tile}[threadIdx.y][threadIdx.x] = {text};")
+        return text
 
     # -------------------------------------------------------------- text
 
@@ -383,11 +568,13 @@ class CudaPrinter(Emitter):
             + "\n".join(self.lines)
             + "\n}\n"
         )
-        extra = [name for name in ("rows", "batches") if name in grid and ("length", name) not in self.arguments]
+        extra = [
+            name for name in ("rows", "parts", "batches") if name in grid and ("length", name) not in self.arguments
+        ]
         setup = [
             line
             for line in self.setup
-            if not line.startswith(("rows", "batches")) or line.split(" =")[0] in grid + text
+            if not line.startswith(("rows ", "parts ", "batches ")) or line.split(" =")[0] in grid + text
         ]
         launcher = Launcher(f"{k.name.removesuffix('_kernel')}_cuda", k.name, args, tuple(extra), grid, block)
         launch = f"ops.{launcher.name}({', '.join([a.host for a in args] + extra)})"

@@ -255,6 +255,12 @@ class Emitter:
     def roots_of(self, e: Expr) -> set[str]:
         return {r for name in variables(e) for r in self.roots.get(name, set())}
 
+    row_names: frozenset[str] | None = None  # where a lane walks a row: the row's own index variables
+
+    def varies(self, v: Expr) -> bool:
+        """Does an index variable change along the row?"""
+        return bool(self.roots.get(v.attr[0])) if self.row_names is None else v.attr[0] in self.row_names
+
     def row_constant(self, e: Expr) -> bool:
         """Does the value stay the same along the row? What a reduction walks over does not count."""
         stack, seen = [e], set()
@@ -265,7 +271,7 @@ class Emitter:
             seen.add(id(a))
             if a.op == "reduce":
                 continue
-            if a.op == "var" and self.roots.get(a.attr[0]):
+            if a.op == "var" and self.varies(a):
                 return False
             stack.extend(a.args)
         return True

@@ -20,6 +20,7 @@ class Space:
     batch: tuple[Expr, ...] = ()
     m: tuple[Expr, ...] = ()
     n: tuple[Expr, ...] = ()
+    across: bool = False  # a tiled product whose n is the long side: its tiles come first in the grid
     coords: tuple[Expr, ...] = ()  # index of the output tensor
     store_shape: tuple[Expr, ...] = ()  # finer shape of the same memory, when a channel is (group, channel in group)
     store_index: tuple[Expr, ...] = ()
@@ -27,7 +28,8 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """`kind`: map (a thread an element), reduce, row, scan (a program a row), dot (a tile of a product)."""
+    """`kind`: map (a thread an element), reduce, row, scan (a program a row), lanes (a lane a row), dot (a tile of a
+    product)."""
 
     name: str
     kind: str

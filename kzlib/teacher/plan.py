@@ -34,6 +34,7 @@ from kzlib.teacher.expr import (
 from kzlib.teacher.graph import Graph, Info, Node, Ref, Scalar, Unsupported
 from kzlib.teacher.host import size_text
 from kzlib.teacher.kernel import Kernel, Space
+from kzlib.teacher.large import deepened, spread
 from kzlib.teacher.ops import DROPOUT, POINTWISE
 
 DTYPES = {
@@ -178,32 +179,48 @@ class Plan:
         dtype = DTYPES[info.dtype] if info is not None else lazy.dtype
         if dtype not in ("f32", "f16", "bf16", "i64", "i32", "bool"):
             raise Unsupported(f"an output of type {dtype}")
+        space = lazy.space
+        kind = {"loop": "map", "buffer": "map"}.get(lazy.kind, lazy.kind)
+        if space is None:
+            coords = index_variables(lazy.shape)
+            space = Space(outer=coords, coords=tuple(_zero_unit(c) for c in coords))
+        kind, body, space = flattened(kind, lazy.value(space.coords), space)
+        kind, body, space, state = spread(self, kind, body, space, lazy.state)
+        kind, body, space = flattened(*deepened(self, kind, body, space))
         host = self.name("h")
         same = (b.text for b in self.buffers if b.shape == lazy.shape and b.dtype == dtype and b.text.isidentifier())
         like = next((text for text in same if self.true_shapes.get(text) == lazy.shape), "")
+        return self.launch(host, kind, body, space, lazy.shape, dtype, state, like, lazy.ops)
+
+    def emit(
+        self, kind: str, body: Expr, space: Space, name: str, state: tuple[tuple[Expr, Expr], ...] = (),
+        schedule: dict[str, Any] | None = None,
+    ) -> Lazy:  # fmt: skip
+        """A kernel whose result only other kernels read: its shape is that of its index variables."""
+        shape = tuple(v.attr[1] for v in space.coords)
+        return self.launch(self.name(name), kind, body, space, shape, body.dtype, state, "", (name,), schedule)
+
+    def launch(
+        self, host: str, kind: str, body: Expr, space: Space, alloc: Shape, dtype: str,
+        state: tuple[tuple[Expr, Expr], ...], like: str, ops: tuple[str, ...], schedule: dict[str, Any] | None = None,
+    ) -> Lazy:  # fmt: skip
+        """The step that allocates `host` and fills it."""
         shape = tuple(
             s
             if s.op in ("const", "dim")
             else const(1)
             if value_of(s) == 1
-            else dim(f"{host}.shape[{i}]", value_of(s), _size_hint(i, lazy))
-            for i, s in enumerate(lazy.shape)
+            else dim(f"{host}.shape[{i}]", value_of(s), _size_hint(i, len(alloc)))
+            for i, s in enumerate(alloc)
         )
-        space = lazy.space
-        kind = {"loop": "map", "buffer": "map"}.get(lazy.kind, lazy.kind)
-        if space is None:
-            coords = index_variables(shape)
-            space = Space(outer=coords, coords=tuple(_zero_unit(c) for c in coords))
         out = Buffer(host, shape, dtype, "h")
-        body = lazy.value(space.coords)
-        table = {old: new for old, new in zip(lazy.shape, shape, strict=True) if old is not new}
+        table = {old: new for old, new in zip(alloc, shape, strict=True) if old is not new}
         if table:
             body, space = localise(body, space, table)
-        kind, body, space = flattened(kind, body, space)
-        ops = lazy.ops[-4:] if lazy.ops else ("copy",)
-        name = self.kernel_name(ops)
-        self.steps.append(Step(Kernel(name, kind, out, space, body, dict(self.schedule), lazy.state), like))
-        self.alloc_shapes[host] = lazy.shape
+        name = self.kernel_name(ops[-4:] if ops else ("copy",))
+        kernel = Kernel(name, kind, out, space, body, {**self.schedule, **(schedule or {})}, state)
+        self.steps.append(Step(kernel, like))
+        self.alloc_shapes[host] = alloc
         self.true_shapes[host] = shape
         return self.of_buffer(out)
 
@@ -362,8 +379,9 @@ def localise(body: Expr, space: Space, table: dict[Expr, Expr]) -> tuple[Expr, S
     def many(items: Shape) -> Shape:
         return tuple(rewrite(e, change) for e in items)
 
-    new = Space(many(space.outer), many(space.row), many(space.batch), many(space.m), many(space.n), many(space.coords),
-                tuple(size(s) for s in space.store_shape), many(space.store_index))  # fmt: skip
+    names = ("outer", "row", "batch", "m", "n", "coords", "store_index")
+    new = replace(space, store_shape=tuple(size(s) for s in space.store_shape),
+                  **{name: many(getattr(space, name)) for name in names})  # fmt: skip
     return rewrite(body, change), new
 
 
@@ -418,8 +436,7 @@ def _hint(text: str) -> str:
     return {"weight": "w", "bias": "b", "self": "p"}.get(last, last)
 
 
-def _size_hint(i: int, lazy: Lazy) -> str:
-    rank = len(lazy.shape)
+def _size_hint(i: int, rank: int) -> str:
     hint = SIZE_HINTS.get(rank, tuple(f"D{k}" for k in range(rank)))[i]
     return f"O{hint}"
 

@@ -6,20 +6,31 @@ import random
 from dataclasses import replace
 from typing import Any
 
+from kzlib.teacher.expr import walk
 from kzlib.teacher.kernel import Kernel
+from kzlib.teacher.large import extent_of, fitted, walk_by_lanes
 
 # one schedule for the plain style: short kernels, one block a row
 PLAIN: dict[str, Any] = {"style": "plain", "fuse": True, "block": 1024, "passes": "one", "tile": (64, 64, 32)}
+# few large programs: what an interpreter that works on whole blocks is quickest with
+INTERPRETED: dict[str, Any] = {**PLAIN, "block": 1 << 16, "tile": (64, 2048, 64), "fit": False}
 LONGEST_ROW = 16384  # elements one program keeps in registers before it walks the row in blocks
 
 
-def choose(kernel: Kernel, schedule: dict[str, Any]) -> Kernel:
-    """The kernel with the parts of the schedule that its sizes allow."""
-    fitted = dict(schedule)
-    if kernel.kind in ("row", "reduce", "scan") and kernel.row_length() > LONGEST_ROW:
-        fitted["passes"] = "loop"
-        fitted["block"] = 4096
-    return replace(kernel, schedule=fitted)
+def choose(kernel: Kernel) -> Kernel:
+    """The kernel with the parts of its schedule that its sizes allow."""
+    if walk_by_lanes(kernel):
+        one = kernel.kind == "reduce" and sum(x.op == "reduce" for x in walk(kernel.body)) == 1 and not kernel.state
+        return replace(
+            kernel,
+            kind="map" if one else "lanes",
+            schedule={**kernel.schedule, "block": 256 if extent_of(kernel.space.outer) >= 1 << 17 else 64},
+        )
+    chosen = dict(kernel.schedule)
+    if kernel.kind in ("row", "reduce", "scan") and kernel.row_length() > LONGEST_ROW and "chunk" not in chosen:
+        chosen |= {"passes": "loop", "block": 4096}
+    by_size = fitted(replace(kernel, schedule=chosen)) if chosen.get("fit", True) else {}
+    return replace(kernel, schedule={**chosen, **by_size})
 
 
 def draw(rng: random.Random, styles: str) -> dict[str, Any]:
@@ -38,7 +49,8 @@ def draw(rng: random.Random, styles: str) -> dict[str, Any]:
         "comments": rng.random() < 0.6,
         "threads": rng.choice((128, 256, 256, 512)),
         "form": rng.choice(("load_inline", "load_inline", "nvrtc")),
+        **rng.choice(({}, {}, {"lanes": 8}, {"spread": 48}, {"deep": 48}, {"register_tile": True})),
     }
 
 
-__all__ = ["LONGEST_ROW", "PLAIN", "choose", "draw"]
+__all__ = ["INTERPRETED", "LONGEST_ROW", "PLAIN", "choose", "draw"]

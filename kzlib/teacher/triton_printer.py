@@ -9,6 +9,7 @@ from kzlib.teacher.emit import Emitter, finite_repr
 from kzlib.teacher.expr import INT, Expr, const, product, substitute, value_of, var, variables, walk
 from kzlib.teacher.host import size_text
 from kzlib.teacher.kernel import Kernel, Printed
+from kzlib.teacher.large import apart
 from kzlib.teacher.scalars import REDUCTIONS
 
 HELPERS = {
@@ -48,7 +49,10 @@ def erfc(x):
 """,
 }
 SCAN_HELPER = {"mul": "multiply", "max": "larger", "min": "smaller", "logadd": "log_add"}
-COMBINE = {"add": "{0} + {1}", "mul": "{0} * {1}", "max": "tl.maximum({0}, {1})", "min": "tl.minimum({0}, {1})"}
+COMBINE = {"add": "{0} + {1}", "mul": "{0} * {1}", "max": "tl.maximum({0}, {1})", "min": "tl.minimum({0}, {1})",
+           "logadd": "log_add({0}, {1})"}  # fmt: skip
+START = {"add": "0.0", "mul": "1.0", "max": '-float("inf")', "min": 'float("inf")', "logadd": '-float("inf")'}
+WIDE = 2**31 - 2**20  # elements from which offsets, the last block's too, may not fit 32 bits
 
 
 def print_triton(kernel: Kernel, plain: bool = True, taken: frozenset[str] = frozenset()) -> Printed:
@@ -69,6 +73,7 @@ RESERVED = {
     "row": {"row", "r", "n", "mask", "s"},
     "reduce": {"row", "r", "n", "mask", "s"},
     "scan": {"row", "r", "n", "mask", "s", "carry", "part", "value"},
+    "lanes": {"i", "n", "mask", "carry"},
     "dot": {"m", "n", "k", "z", "s", "acc", "M", "N", "K"},
 }
 
@@ -88,7 +93,7 @@ class TritonPrinter(Emitter):
         self.constexprs: list[tuple[str, str]] = []
         self.helpers: list[str] = []
         self.block = "BLOCK"
-        self.wide = any(math.prod(b.sizes or (1,)) >= 2**31 for b in self._buffers())
+        self.wide = any(math.prod(b.sizes or (1,)) >= WIDE for b in self._buffers())
 
     def _buffers(self) -> list:
         return [e.attr for e in walk(self.kernel.body) if e.op == "load"] + [self.kernel.out]
@@ -203,10 +208,15 @@ class TritonPrinter(Emitter):
         self.masks["r"] = "mask"
         outer = [v for v in k.space.outer if value_of(v.attr[1]) != 1]
         self.length(extent, "n")
+        if "chunk" in self.schedule:
+            part = k.space.outer[-1]
+            outer = [v for v in outer if v != part]
+            self.bind(part, "part", set())
+            self.line(f"part = {self.program(0)}")
         self.bind_flat(flat_row, outer, [body, k.store(), *(e for pair in self.state for e in pair)], set())
         self.bind_flat(flat, row, [body, k.store()], {"r"})
         if outer:
-            self.line(f"row = {self.program(0)}")
+            self.line(f"row = {self.program(1 if 'chunk' in self.schedule else 0)}")
         return body, extent, flat
 
     def reduce_kernel(self) -> Printed:
@@ -242,6 +252,10 @@ class TritonPrinter(Emitter):
             else:
                 self.store_line(body)
         principles = ("reduction", "fusion") if k.kind == "row" else ("reduction",)
+        if "chunk" in self.schedule:
+            self.constexprs.append(("CHUNK", str(self.schedule["chunk"])))
+            rows = size_text(product([v.attr[1] for v in k.space.outer[:-1]]))
+            return self.finish(f"({size_text(k.space.outer[-1].attr[1])}, {rows})", ("reduction", "tiling"))
         return self.finish(f"({self.rows()},)", principles + (() if one else ("tiling",)))
 
     def rows(self) -> str:
@@ -251,15 +265,17 @@ class TritonPrinter(Emitter):
     def state_lines(self) -> None:
         """The module's own statistics, written once a row."""
         for where, value in self.state:
-            text = self.text(value)
-            self.line(f"tl.store({self.pointer(where.attr)} + {self.text(self.offset(where), 7)}, {text})")
+            text, mask = self.text(value), self.mask_of(self.offset(where))
+            at = f"{self.pointer(where.attr)} + {self.text(self.offset(where), 7)}"
+            self.line(f"tl.store({at}, {text}, mask={mask})" if mask else f"tl.store({at}, {text})")
 
     def row_loop(self, n: str) -> None:
         self.prelude()
         self.loop_variables.add("#r")
-        self.line(f"for s in range(0, {n}, BLOCK):")
+        chunk = "chunk" in self.schedule
+        self.line(f"for s in range(0, {'CHUNK' if chunk else n}, BLOCK):")
         self.indent += "    "
-        self.line("r = s + tl.arange(0, BLOCK)")
+        self.line(f"r = {'part * CHUNK + ' if chunk else ''}s + tl.arange(0, BLOCK)")
         self.line(f"mask = r < {n}")
 
     def scan_kernel(self) -> Printed:
@@ -276,24 +292,71 @@ class TritonPrinter(Emitter):
         else:
             self.constexprs = [("BLOCK", str(self.schedule.get("block", 1024)))]
             kind = scan.attr[0]
-            identity = {
-                "add": "0.0",
-                "mul": "1.0",
-                "max": '-float("inf")',
-                "min": 'float("inf")',
-                "logadd": '-float("inf")',
-            }[kind]
+            identity = START[kind]
             self.line(f"carry = {identity}")
             self.row_loop(n)
             self.open_scope(body)
             value = self.text(scan.args[0])
             self.line(f"part = tl.where(mask, {value}, {identity})")
-            combine = {**COMBINE, "logadd": "log_add({0}, {1})"}[kind]
+            combine = COMBINE[kind]
             self.line(f"value = {combine.format('carry', self.scan_text(kind, 'part'))}")
             self.line(f"carry = {combine.format('carry', self.collapse(kind, 'part'))}")
             self.scopes[-1].memo[scan] = "value"
             self.store_line(body)
         return self.finish(f"({self.rows()},)", ("reduction",))
+
+    def lanes_kernel(self) -> Printed:
+        """A row a lane: neighbouring lanes read neighbouring rows, which lie beside each other in memory."""
+        k = self.kernel
+        flat_state = [x for pair in k.state for x in pair]
+        unit = (*k.space.outer, *k.space.row)
+        body, *moved = apart([_drop_unit(x, unit) for x in (k.body, *flat_state)])
+        self.state = list(zip(moved[::2], moved[1::2], strict=True))
+        self.arguments[("pointer", k.out.text)] = self._out_argument()
+        flat = var("#i", const(1 << 62))
+        self.bind(flat, "i", {"i"})
+        self.masks["i"] = "mask"
+        n = self.length(product([v.attr[1] for v in k.space.outer]), "n")
+        outer = [v for v in k.space.outer if not is_unit(v)]
+        self.bind_flat(flat, outer, [body, k.store(), *(e for pair in self.state for e in pair)], {"i"})
+        self.note("one row a lane; neighbouring lanes read neighbouring addresses")
+        self.line(f"i = {self.program(0)} * BLOCK + tl.arange(0, BLOCK)")
+        self.line(f"mask = i < {n}")
+        summed = (v for x in walk(body) if x.op == "reduce" for v in x.attr[1:])
+        self.row_names = frozenset(v.attr[0] for v in (*k.space.row, *summed))
+        self.open_scope(body, *(e for _, e in self.state))
+        self.rowwise(body)
+        self.state_lines()
+        scan = next((x for x in walk(body) if x.op == "scan"), None)
+        if scan is not None:
+            self.line(f"carry = tl.full((BLOCK,), {START[scan.attr[0]]}, tl.float32)")
+        self.open_loops([v for v in k.space.row if not is_unit(v)])
+        self.open_scope(body)
+        if scan is not None:
+            if scan.attr[0] == "logadd":
+                self.use("log_add")
+            self.line(f"carry = {COMBINE[scan.attr[0]].format('carry', self.text(scan.args[0]))}")
+            self.scopes[-1].memo[scan] = "carry"
+        self.store_line(body)
+        self.constexprs = [("BLOCK", str(self.schedule.get("block", 256)))]
+        return self.finish(f"(triton.cdiv({self.host_name(n)}, {self.schedule.get('block', 256)}),)",
+                           ("reduction", "reordering"))  # fmt: skip
+
+    def open_loops(self, variables: list[Expr]) -> Expr:
+        """A loop an index variable, each lane by itself; gives the flat index."""
+        self.prelude()
+        flat: Expr = const(0)
+        for v in variables:
+            if v.attr[1].op == "const" and is_unit(v):
+                self.bound[v.attr[0]] = "0"
+                continue
+            name = v.attr[0] if v.attr[0] not in self.names else self.fresh(v.attr[0])
+            self.bind(v, name, set())
+            self.loop_variables.add(v.attr[0])
+            self.line(f"for {name} in range({self.text(v.attr[1])}):")
+            self.indent += "    "
+            flat = flat * v.attr[1] + v
+        return flat
 
     def collapse(self, kind: str, text: str) -> str:
         if kind in ("add", "max", "min"):
@@ -403,19 +466,8 @@ class TritonPrinter(Emitter):
         if arg:
             at = self.fresh("at")
             self.line(f"{at} = tl.zeros({shape}, tl.int32)")
-        self.prelude()
         depth = self.indent
-        flat: Expr = const(0)
-        for v in e.attr[1:]:
-            if value_of(v.attr[1]) == 1 and v.attr[1].op == "const":
-                self.bound[v.attr[0]] = "0"
-                continue
-            name = v.attr[0] if v.attr[0] not in self.names else self.fresh(v.attr[0])
-            self.bind(v, name, set())
-            self.loop_variables.add(v.attr[0])
-            self.line(f"for {name} in range({self.text(v.attr[1])}):")
-            self.indent += "    "
-            flat = flat * v.attr[1] + v
+        flat = self.open_loops(list(e.attr[1:]))
         self.open_scope(body)
         text = self.text(body)
         if arg:
@@ -480,8 +532,9 @@ class TritonPrinter(Emitter):
         self.masks = {"m": f"m < {sizes['m']}", "n": f"n < {sizes['n']}"}
         batch = [v for v in k.space.batch if not is_unit(v)]
         self.bind(z, "z", set())
-        self.line(f"m = {self.program(0)} * BM + tl.arange(0, BM)[:, None]")
-        self.line(f"n = {self.program(1)} * BN + tl.arange(0, BN)[None, :]")
+        first, second = (1, 0) if k.space.across else (0, 1)
+        self.line(f"m = {self.program(first)} * BM + tl.arange(0, BM)[:, None]")
+        self.line(f"n = {self.program(second)} * BN + tl.arange(0, BN)[None, :]")
         if batch:
             self.bind_flat(z, batch, [body, stored], set())
             self.line(f"z = {self.program(2)}")
@@ -516,18 +569,22 @@ class TritonPrinter(Emitter):
         del self.masks["k"]
         self.loop_variables.clear()
         self.note("epilogue on the tile before it is written once")
-        self.line(f'acc = tl.dot({names[0]}, {names[1]}, acc, input_precision="ieee")')
+        precision = self.schedule.get("precision", "ieee")
+        self.line(f'acc = tl.dot({names[0]}, {names[1]}, acc, input_precision="{precision}")')
         self.indent = self.indent[:-4]
         self.scopes[-1].memo[dot] = "acc"
         self.store_line(body)
         self.constexprs = [("BM", str(bm)), ("BN", str(bn)), ("BK", str(bk))]
         grid = [f"triton.cdiv({self.host_name(sizes['m'])}, {bm})", f"triton.cdiv({self.host_name(sizes['n'])}, {bn})"]
+        if k.space.across:
+            grid.reverse()
         if batch:
             grid.append(size_text(product([v.attr[1] for v in batch])))
         fused = any(e.label and e.dtype == "f32" for e in walk(body))
         if self.schedule.get("autotune"):
-            grid[0] = grid[0].replace(f", {bm})", ', meta["BM"])')
-            grid[1] = grid[1].replace(f", {bn})", ', meta["BN"])')
+            tiles = [("BN", bn), ("BM", bm)] if k.space.across else [("BM", bm), ("BN", bn)]
+            for axis, (name, size) in enumerate(tiles):
+                grid[axis] = grid[axis].replace(f", {size})", f', meta["{name}"])')
             return self.finish(f"lambda meta: ({', '.join(grid)})", ("tiling",) + (("fusion",) if fused else ()))
         return self.finish(f"({', '.join(grid)})", ("tiling",) + (("fusion",) if fused else ()))
 

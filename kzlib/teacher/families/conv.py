@@ -45,7 +45,7 @@ def anchor(
         spots, guard = gather(c[2:], tuple(zero(k) for k in ks))
         left = guarded(x, (c[0], channel, *spots), guard)
         right = weight(g, j, channel, zero(ic), tuple(zero(k) for k in ks), c[1])
-        product = Expr("dot", (left, right), ("add", *inner))
+        product = Expr("dot", (right, left), ("add", *inner))
         return e.named(product + b.value((c[1],)), label) if b is not None else product
 
     batch = e.var("b", out[0])
@@ -53,7 +53,7 @@ def anchor(
     spatial = tuple(e.var(f"o{s}", size) for s, size in zip(names, out[2:], strict=True))
     if groups == 1:
         coords = tuple(zero(v) for v in (batch, oc, *spatial))
-        space = Space(outer=(batch, oc, *spatial), m=(batch, *spatial), n=(oc,), coords=coords)
+        space = Space(outer=(batch, oc, *spatial), m=(oc,), n=(batch, *spatial), across=True, coords=coords)
         return Lazy(out, x.dtype, at, "dot", space, ops=x.ops)
     if value_of(per_out) < 8:  # too few channels a group for a tile: an element a lane
         every = (batch, e.var("oc", out[1]), *spatial)
@@ -65,8 +65,9 @@ def anchor(
     space = Space(
         outer=(batch, g, oc, *spatial),
         batch=(g,),
-        m=(batch, *spatial),
-        n=(oc,),
+        m=(oc,),
+        n=(batch, *spatial),
+        across=True,
         coords=coords,
         store_shape=fine,
         store_index=index,
