@@ -4,9 +4,11 @@
     python scripts/readme_numbers.py write                                              # the block in README.md
     python scripts/readme_numbers.py check                                              # what the test runs
 
-The JSON names, for every number, the run, the file in its manifest and that file's digest; a run at hand is checked
-against it. A percentage or a factor anywhere else in README or a notebook's prose must be a published number of
-`kzlib/literature.yaml`, one of the JSON, or be computed by that notebook's own code. Source: issue 8.
+The JSON names, for every run, the files of its manifest that the numbers are computed from, with their digests. The
+check computes every number again from those files, so a typed number fails it. Only a run that is in the repository
+(`outputs/published/`) can be checked by everybody. A percentage, a factor or a share (0.31) anywhere else in README or
+a notebook's prose must be a published number of `kzlib/literature.yaml`, one of the JSON, or be computed by that
+notebook's own code. Source: issue 8.
 """
 
 from __future__ import annotations
@@ -15,82 +17,80 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from kzlib import compare, literature, summary
-from kzlib.workspace import ROOT, digest
+from kzlib.progress import duration
+from kzlib.workspace import ROOT, Run, digest
 
 NUMBERS = ROOT / "docs" / "readme_numbers.json"
 README = ROOT / "README.md"
 BEGIN = "<!-- numbers: written by scripts/readme_numbers.py, do not edit -->"
 END = "<!-- end of numbers -->"
-CLAIM = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)*)\s?(?:%|×|x\b|times\b)")  # 12 %, 1.4x, 3 times
+CLAIM = re.compile(
+    r"(?<![\w.])(\d+(?:[.,]\d+)*)\s?(?:%|×|x\b|times\b)|(?<![\w.@-])(0\.\d+)(?!\w|\.\d)"
+)  # 12 %, 1.4x, 0.31
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 
 
 def collect(specs: Iterable[str]) -> dict[str, Any]:
-    """The headline numbers of runs, each with the manifest entry it comes from."""
-    runs = []
-    for spec in specs:
-        run = compare.find(spec)
-        entry = run.manifest()["entries"].get("evaluation.attempts")
-        if entry is None:
-            raise ValueError(f"{spec} has no evaluation in its manifest: run notebook 05_evaluation first")
-        known = summary.summary(run)
-        rows = [row for row in known["coder"] if row["level"] == 0]
-        source = {"name": "evaluation.attempts", "path": entry["path"], "digest": entry["digest"]}
-        runs.append(
-            {
-                "run": f"{run.profile}/{run.name}",
-                "seed": known["seed"],
-                "device": known["device"],
-                "source": source,
-                "coder": rows,
-                "proposer": known["proposer"],
-            }
+    """The headline numbers of runs, each with the manifest entries they come from."""
+    return {"schema": 2, "runs": [of_run(compare.find(spec)) for spec in specs]}
+
+
+def of_run(run: Run) -> dict[str, Any]:
+    """What `kz summary` says of a run, and the digests of the files it is computed from."""
+    entries = run.manifest()["entries"]
+    if "evaluation.attempts" not in entries:
+        raise ValueError(
+            f"{run.profile}/{run.name} has no evaluation in its manifest: run notebook 05_evaluation first"
         )
-    return {"schema": 1, "runs": runs}
+    known = summary.summary(run)
+    sources = {
+        name: {"path": entry["path"], "digest": entry["digest"]}
+        for name, entry in entries.items()
+        if name == "evaluation.attempts" or entry["path"].startswith(("metrics/proposer_rl", "metrics/coder_rl"))
+    }
+    kept = ("seed", "device", "proposer", "coder", "costs")
+    result = {"run": f"{run.profile}/{run.name}", "sources": sources, **{name: known[name] for name in kept}}
+    return json.loads(json.dumps(result))  # as it is read back
 
 
 def block(numbers: dict[str, Any]) -> str:
-    """The README's table, between its marks."""
+    """The README's measured part, between its marks."""
     lines = [BEGIN, ""]
     if not numbers["runs"]:
-        lines.append("No run has been published with this version yet.")
-    else:
-        lines += [
-            "| run | device | model | tasks | protocol | metric | value [95 % interval] | n | times |",
-            "|" + " --- |" * 9,
-        ]
+        lines += ["No run has been published with this version yet.", ""]
     for run in numbers["runs"]:
-        for row in run["coder"]:
-            timing = row["timing"] if row["metric"] != "pass" else ""
-            cells = [
-                run["run"],
-                ", ".join(run["device"]),
-                row["model"],
-                row["task_set"],
-                f"{row['protocol']}, {row['backend']}",
-            ]
-            cells += [f"{row['metric']}@{row['k']}", _value(row), f"{row['tasks']} tasks", timing]
-            lines.append("| " + " | ".join(cells) + " |")
-        for quantity, ends in run["proposer"].items():
-            for place in ("start", "end"):
-                if ends[place]:
-                    cells = [run["run"], ", ".join(run["device"]), "Proposer", "proposed", "", f"{quantity}, {place}"]
-                    lines.append(
-                        "| " + " | ".join([*cells, _value(ends[place]), f"{ends[place]['steps']} steps", ""]) + " |"
-                    )
-    return "\n".join([*lines, "", END])
+        lines += [*_of_run(run), ""]
+    return "\n".join([*lines, END])
 
 
-def _value(row: dict[str, Any]) -> str:
-    if row["value"] is None:
-        return "not available"
-    interval = "" if row["low"] is None else f" [{row['low']:.3f}, {row['high']:.3f}]"
-    return f"{row['value']:.3f}{interval}"
+def _of_run(run: dict[str, Any]) -> Iterator[str]:
+    device, spent = ", ".join(run["device"]), run["costs"]
+    yield f"**Run [{run['run']}](outputs/{run['run']}/index.html)**, seed {run['seed']}, judged on {device}. It took"
+    written = f"{spent['answers']} answers of {spent['tokens']} tokens"
+    yield f"{duration(spent['seconds'])}, {written} in all, and {spent['verdicts']} verdicts."
+    yield ""
+    columns, rows = summary.headline(run["coder"], levels=True)
+    yield "| " + " | ".join(["model", "tasks", "backend", "protocol", "n", *columns, "times"]) + " |"
+    yield "|" + " --- |" * (6 + len(columns))
+    for row in rows:
+        tasks = row["task_set"] + (f", level {row['level']}" if row["level"] else "")
+        timing = "" if row["timing"] == "none" else row["timing"]
+        cells = [summary.cell(row["cells"].get(name)) for name in columns]
+        n = f"{row['tasks']}" + (f" ({row['left_out']})" if row["left_out"] else "")
+        yield "| " + " | ".join([row["model"], tasks, row["backend"], row["protocol"], n, *cells, timing]) + " |"
+    ends = {name: known for name, known in run["proposer"].items() if known["start"]}
+    if ends:
+        yield ""
+        yield "| Proposer | first steps | last steps | steps, each |"
+        yield "|" + " --- |" * 4
+    for name, known in ends.items():
+        cells = [name.replace("_", " "), summary.cell(known["start"]), summary.cell(known["end"])]
+        yield "| " + " | ".join([*cells, f"{known['start']['steps']} of {known['steps']}"]) + " |"
 
 
 def written(text: str, numbers: dict[str, Any]) -> str:
@@ -104,12 +104,7 @@ def written(text: str, numbers: dict[str, Any]) -> str:
 
 def problems(numbers: dict[str, Any], readme: str | None, notebooks: Iterable[Path]) -> list[str]:
     """What does not trace to a manifest; [] if everything does."""
-    found = []
-    for run in numbers["runs"]:
-        folder = ROOT / "outputs" / run["run"]
-        path = folder / run["source"]["path"]
-        if path.exists() and digest(path) != run["source"]["digest"]:
-            found.append(f"{run['run']} has changed since its numbers were collected: collect them again")
+    found = [problem for run in numbers["runs"] if (problem := untrue(run))]
     allowed = published() | set(NUMBER.findall(block(numbers)))
     if readme is not None:
         if BEGIN in readme and readme != written(readme, numbers):
@@ -130,6 +125,23 @@ def problems(numbers: dict[str, Any], readme: str | None, notebooks: Iterable[Pa
     return found
 
 
+def untrue(known: dict[str, Any]) -> str:
+    """Why the numbers of a run are not those of its files; "" if they are."""
+    try:
+        run = compare.find(known["run"])
+    except ValueError:
+        return f"{known['run']} is not here, so its numbers trace to nothing: publish it (kz publish) and collect that"
+    for source in known["sources"].values():
+        path = run.root / source["path"]
+        if not path.exists() or digest(path) != source["digest"]:
+            return (
+                f"{source['path']} of {known['run']} has changed since its numbers were collected: collect them again"
+            )
+    if of_run(run) != known:
+        return f"docs/readme_numbers.json says other numbers than the files of {known['run']}: collect them again"
+    return ""
+
+
 def published() -> set[str]:
     """Numbers that the literature file holds, as people write them."""
     return {f"{row.value:g}" for row in literature.published()}
@@ -143,7 +155,9 @@ def claims(text: str, allowed: set[str]) -> list[str]:
     """
     prose = re.sub(r"```.*?```|`[^`]*`|\$[^$]*\$", " ", text, flags=re.DOTALL)
     return [
-        match.group(0) for match in CLAIM.finditer(prose) if match.group(1) not in allowed and match.group(1) != "95"
+        match.group(0)
+        for match in CLAIM.finditer(prose)
+        if (match.group(1) or match.group(2)) not in allowed and match.group(1) != "95"
     ]
 
 

@@ -35,13 +35,15 @@ def test_readme_and_notebooks_of_this_repository():
 
 def test_every_number_of_the_table_comes_from_the_run_with_its_source(collected):
     run = collected["runs"][0]
-    assert run["source"]["path"] == "metrics/attempts.csv"
-    assert len(run["source"]["digest"]) == 16
+    source = run["sources"]["evaluation.attempts"]
+    assert source["path"] == "metrics/attempts.csv"
+    assert len(source["digest"]) == 16
     table = numbers_of.block(collected)
     first = run["coder"][0]
     assert f"{first['value']:.3f}" in table
-    assert f"{first['tasks']} tasks" in table
+    assert f"| {first['tasks']} |" in table
     assert "modelled" in table
+    assert f"{run['costs']['tokens']} tokens" in table
 
 
 def test_an_edited_number_is_found(collected):
@@ -51,10 +53,30 @@ def test_an_edited_number_is_found(collected):
     assert "write" in numbers_of.problems(collected, good.replace(value, "0.999", 1), [])[0]
 
 
+@pytest.mark.parametrize("part", ["coder", "proposer", "costs"])
+def test_a_number_typed_into_the_collected_file_is_found_though_the_table_agrees(collected, part):
+    forged = json.loads(json.dumps(collected))
+    run = forged["runs"][0]
+    if part == "coder":
+        run["coder"][0]["value"] = 0.987
+    elif part == "proposer":
+        run["proposer"]["validity"]["end"]["value"] = 0.987
+    else:
+        run["costs"]["tokens"] += 1
+    text = numbers_of.written(f"{numbers_of.BEGIN}\n{numbers_of.END}", forged)
+    assert "says other numbers than the files" in numbers_of.problems(forged, text, [])[0]
+
+
+def test_a_run_that_is_not_in_the_repository_traces_to_nothing(collected, tmp_path):
+    (tmp_path / "smoke" / "published").rename(tmp_path / "smoke" / "away")
+    assert "kz publish" in numbers_of.problems(collected, None, [])[0]
+
+
 def test_a_claim_outside_the_table_is_found_unless_published(collected):
     good = numbers_of.written(f"{numbers_of.BEGIN}\n{numbers_of.END}\nThe paper: 69.6 %. ", collected)
     assert numbers_of.problems(collected, good, []) == []
     assert "73.1 %" in numbers_of.problems(collected, good + "Ours: 73.1 %.", [])[0]
+    assert "0.731" in numbers_of.problems(collected, good + "Ours: pass@1 0.731.", [])[0]
     assert "4.2x" in numbers_of.problems(collected, good + "and 4.2x faster", [])[0]
 
 
@@ -68,11 +90,8 @@ def test_prose_of_a_notebook_may_quote_what_its_code_computes(tmp_path):
     assert found == ["n.ipynb claims 55x, which traces to nothing"]
 
 
-def test_a_run_that_changed_after_collecting_is_found(collected, tmp_path, monkeypatch):
-    monkeypatch.setattr(numbers_of, "ROOT", tmp_path)
-    folder = tmp_path / "outputs" / "smoke" / "published" / "metrics"
-    folder.mkdir(parents=True)
-    (folder / "attempts.csv").write_text("another\n")
+def test_a_run_that_changed_after_collecting_is_found(collected, tmp_path):
+    (tmp_path / "smoke" / "published" / "metrics" / "attempts.csv").write_text("another\n")
     assert "has changed" in numbers_of.problems(collected, None, [])[0]
 
 
