@@ -252,7 +252,9 @@ def test_an_instance_norm_after_a_number_is_refused_not_an_error():
 
 
 LARGE = {
-    "sums in parts": (module("return F.mse_loss(x, y)", "torch.randn(9, 50), torch.randn(9, 50)", names="x, y"), "spread"),
+    "sums in parts": (
+        module("return F.mse_loss(x, y)", "torch.randn(9, 50), torch.randn(9, 50)", names="x, y"), "spread"
+    ),
     "two sums in parts, one after the other": (
         module("return F.layer_norm(x, (6, 50), self.w, None)", "torch.randn(2, 6, 50)",
                "self.w = nn.Parameter(torch.randn(6, 50))"),
@@ -275,7 +277,9 @@ LARGE = {
     "a lane a row: statistics of a column": (
         module("return self.bn(x)", "torch.randn(19, 33)", "self.bn = nn.BatchNorm1d(33)"), "lanes"
     ),
-    "a deep product": (module("return torch.relu(x @ y)", "torch.randn(5, 150), torch.randn(150, 7)", names="x, y"), "deep"),
+    "a deep product": (
+        module("return torch.relu(x @ y)", "torch.randn(5, 150), torch.randn(150, 7)", names="x, y"), "deep"
+    ),
     "a deep linear layer": (
         module("return F.gelu(self.fc(x))", "torch.randn(4, 3, 144)", "self.fc = nn.Linear(144, 6)"), "deep"
     ),

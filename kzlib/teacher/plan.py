@@ -379,9 +379,8 @@ def localise(body: Expr, space: Space, table: dict[Expr, Expr]) -> tuple[Expr, S
     def many(items: Shape) -> Shape:
         return tuple(rewrite(e, change) for e in items)
 
-    names = ("outer", "row", "batch", "m", "n", "coords", "store_index")
-    new = replace(space, store_shape=tuple(size(s) for s in space.store_shape),
-                  **{name: many(getattr(space, name)) for name in names})  # fmt: skip
+    new = Space(many(space.outer), many(space.row), many(space.batch), many(space.m), many(space.n), space.across,
+                many(space.coords), tuple(size(s) for s in space.store_shape), many(space.store_index))  # fmt: skip
     return rewrite(body, change), new
 
 

@@ -20,12 +20,10 @@ LONGEST_ROW = 16384  # elements one program keeps in registers before it walks t
 def choose(kernel: Kernel) -> Kernel:
     """The kernel with the parts of its schedule that its sizes allow."""
     if walk_by_lanes(kernel):
-        one = kernel.kind == "reduce" and sum(x.op == "reduce" for x in walk(kernel.body)) == 1 and not kernel.state
-        return replace(
-            kernel,
-            kind="map" if one else "lanes",
-            schedule={**kernel.schedule, "block": 256 if extent_of(kernel.space.outer) >= 1 << 17 else 64},
-        )
+        sums = sum(x.op == "reduce" for x in walk(kernel.body))
+        one = kernel.kind == "reduce" and sums == 1 and not kernel.state
+        block = 256 if extent_of(kernel.space.outer) >= 1 << 17 else 64
+        return replace(kernel, kind="map" if one else "lanes", schedule={**kernel.schedule, "block": block})
     chosen = dict(kernel.schedule)
     if kernel.kind in ("row", "reduce", "scan") and kernel.row_length() > LONGEST_ROW and "chunk" not in chosen:
         chosen |= {"passes": "loop", "block": 4096}
