@@ -7,29 +7,29 @@ Source: issue 6 items 4, 5 and 7; DESIGN section 7.
 from __future__ import annotations
 
 import dataclasses
+import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kzlib.contamination import compare
 from kzlib.identity import identity
-from kzlib.records import Answer, Candidate, Task, Verdict, from_json, to_json
+from kzlib.records import Answer, Backend, Candidate, Task, Verdict, content_id, from_json, to_json
 from kzlib.rewards import Judge
+from kzlib.seeds import child_seed
+from kzlib.tasks import load_tasks
 from kzlib.training import StepLog, read_steps
 
+if TYPE_CHECKING:
+    from kzlib.teacher import Sample
 
-class Sample(Protocol):
-    """What the teacher gives (`kzlib.teacher.Sample`)."""
 
-    task: Task
-    candidate: Candidate
-    family: str
-    schedule: dict[str, Any]
-    principles: tuple[str, ...]
+PLAIN = ("step", "kept", "reason", "family")  # columns of an exported corpus that are no JSON
+TEACHER = Path(__file__).with_name("teacher")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,60 @@ def _judged(
             "candidate": dataclasses.asdict(sample.candidate),
             "verdict": to_json(verdict) if verdict else None,
         }
+
+
+def stream(
+    backend: Backend, wanted: int, seed: int, families: Sequence[str], style: str, answer_tokens: int
+) -> Generator[Sample]:
+    """The teacher's samples for a run's corpus, kernels that fit an answer; the same for the same arguments."""
+    from kzlib import teacher
+
+    made: Any = teacher.generate(100 * wanted, child_seed(seed, "teacher", backend), backend, families, style)
+    try:
+        yield from (s for s in made if len(s.candidate.source) < 2.5 * answer_tokens)
+    finally:
+        made.close()
+
+
+def key_of(backend: Backend, seed: int, families: Sequence[str], style: str, answer_tokens: int, protocol: str) -> str:
+    """A digest of what decides which samples a corpus holds: settings, the teacher's sources, the held-out set."""
+    settings = json.dumps([backend, seed, sorted(families), style, answer_tokens, protocol])
+    sources = (path.read_text(encoding="utf-8") for path in sorted(TEACHER.rglob("*.py")))
+    return content_id(settings, *sources, *(task.id for task in load_tasks("heldout")))
+
+
+def export(rows: Sequence[Mapping[str, Any]], path: Path, key: str) -> None:
+    """Rows of `build` as one parquet file that says under which key they were made."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    flat = [{k: v if k in PLAIN else json.dumps(v) for k, v in row.items()} for row in rows]
+    table = pa.Table.from_pylist(flat).replace_schema_metadata({"kz_corpus_key": key})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    pq.write_table(table, part, compression="zstd")
+    part.replace(path)
+
+
+def adopt(path: Path, made: Path, key: str) -> int:
+    """Put the rows of an exported corpus where `build` continues from, unless some are there; returns their number.
+
+    Raises ValueError if the corpus was made under another key.
+    """
+    import pyarrow.parquet as pq
+
+    if not made.exists():
+        table = pq.read_table(path)
+        found = (table.schema.metadata or {}).get(b"kz_corpus_key", b"").decode()
+        if found != key:
+            raise ValueError(
+                f"{path.name} was made with other settings, another teacher or another held-out set: make it again "
+                "with kz corpus, or set corpus_from to an empty text"
+            )
+        StepLog(made).append(
+            *({k: v if k in PLAIN else json.loads(v) for k, v in row.items()} for row in table.to_pylist())
+        )
+    return len(read_steps(made))
 
 
 def pairs(rows: Iterable[Mapping[str, Any]]) -> list[Pair]:

@@ -73,6 +73,7 @@ class CorpusSection(_Section):
     corpus_size: Count  # verified (module, kernel) pairs of the cold start
     corpus_families: list[str]  # op families of the teacher; [] takes all
     corpus_style: Literal["plain", "varied"]  # how differently modules and kernels are written
+    corpus_from: str  # folder of pairs verified beforehand by `kz corpus`; "" verifies them here
 
 
 class SftSection(_Section):
@@ -109,6 +110,7 @@ class ProposerSection(_GroupRL):
     coder_samples: Annotated[int, Field(ge=2)]  # K answers of the frozen Coder a module: its mean correctness is p
     coder_temperature: Positive  # sampling temperature of the frozen Coder
     rho: Annotated[float, Field(lt=0)]  # reward of an invalid module
+    proposals_on: Literal["device", "cpu"]  # where modules and their p are judged; "cpu": Triton's interpreter
     proposer_reward: Literal["frontier", "validity"]  # "validity" pays every valid module alike
     near_copies: Literal["share", "forbid"]  # copies in a group share one reward, or all but the first are invalid
     freeze_after_round: Whole  # the Proposer is not trained in later rounds; 0 trains it in all
@@ -174,6 +176,11 @@ class Params(_Section):
             raise ValueError(
                 f"sampling.proposer_prompts ({self.sampling.proposer_prompts}) are taken from sampling.api_sets "
                 f"({self.sampling.api_sets}): make api_sets at least as large"
+            )
+        if self.proposer.proposals_on == "cpu" and self.run.backends[0] != "triton":
+            raise ValueError(
+                "proposer.proposals_on: cpu judges Triton kernels only, and the Coder's first language is "
+                f"{self.run.backends[0]}: put triton first in run.backends, or set proposals_on: device"
             )
         return self
 

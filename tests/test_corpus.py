@@ -183,3 +183,16 @@ def test_step_summaries_leave_out_what_was_not_judged() -> None:
     found = proposer_summary([module, module, {**module, "valid": None, "p": None, "reward": None}])
     assert found == {"validity": 1.0, "coder_accuracy": 0.5, "frontier_reward": 1.0, "unique": 0.5}
     assert proposer_summary([]) == {}
+
+
+def test_a_corpus_made_beforehand_is_continued_and_another_one_refused(tmp_path: Path) -> None:
+    made = tmp_path / "made.jsonl"
+    rows = corpus.build(samples(6), judge, made, wanted=2)
+    corpus.export(rows, tmp_path / "triton.parquet", key="k")
+    with pytest.raises(ValueError, match="make it again with kz corpus"):
+        corpus.adopt(tmp_path / "triton.parquet", tmp_path / "other.jsonl", key="another teacher")
+    here = tmp_path / "here.jsonl"
+    assert corpus.adopt(tmp_path / "triton.parquet", here, key="k") == len(rows)
+    assert corpus.adopt(tmp_path / "triton.parquet", here, key="k") == len(rows)  # a resumed cell adds nothing
+    assert read_steps(here) == read_steps(made)
+    assert corpus.build(samples(6), judge, here, wanted=2) == read_steps(made)
