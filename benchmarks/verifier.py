@@ -1,9 +1,11 @@
-"""How fast is the verifier? One run, one table: `python benchmarks/verifier.py [--kernelbench PATH] [--csv FILE]`.
+"""How fast is the verifier? One table: `python benchmarks/verifier.py --sections triton,nvrtc [--kernelbench PATH]`.
 
-Sections: `floor` (fresh CUDA contexts and lean builds a second: what nothing here can beat), `triton`, `cuda`, `nvrtc`
-(small tasks, every candidate another source, cold and again), `real` (KernelBench tasks at full size), `kernelbench`
-(the same candidates through the checkout's own `eval_kernel_against_ref`), `aa` (reference against itself). Without
-a GPU only `interpreter` runs. Results go to `benchmarks/results/` as CSV with device, versions and date.
+Sections: `floor` (fresh CUDA contexts, warm children and lean builds a second: what nothing here can beat), `triton`,
+`cuda`, `nvrtc` (small tasks, every candidate another source, cold and again), `real` (KernelBench tasks at full size,
+the teacher's kernels), `kernelbench` (the same candidates through the checkout's own `eval_kernel_against_ref`), `aa`
+(reference against itself, timed), `self` (reference as its own candidate, strict), `zeros` (a kernel of zeros on
+every task of levels 1 and 2). Each stops after `--seconds`. Without a GPU only `interpreter` runs. Rows go to
+`benchmarks/results/` as CSV with device, versions and date; a section that is run again replaces its rows.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,15 +30,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import candidates as benchmark_candidates  # noqa: E402
 from kzlib.records import Candidate, Task, Verdict  # noqa: E402
-
-KERNELS = Path(__file__).parent / "kernels"
-RELU = """import torch
-class Model(torch.nn.Module):
-    def forward(self, x): return torch.relu(x * {scale})
-def get_inputs(): return [torch.randn(64, 1024)]
-def get_init_inputs(): return []
-"""
 
 
 class Busy:
@@ -93,63 +89,75 @@ def row(
 
 
 def judge(
-    verifier: Any,
-    section: str,
-    tasks: Iterable[Task],
-    candidates: list[Candidate],
-    expect: str,
-    protocol: str = "strict",
-) -> list[Any]:
-    """Judge candidates; returns the row and the verdicts."""
+    verifier: Any, section: str, tasks: Iterable[Task], candidates: list[Candidate], expect: str,
+    protocol: str = "strict", limit: float = 1e9,
+) -> list[Any]:  # fmt: skip
+    """Judge candidates for at most `limit` seconds; returns the row and the verdicts."""
     start = time.monotonic()
+    verdicts: list[Verdict] = []
     with Busy() as busy:
-        verdicts: list[Verdict] = list(verifier.verify(tasks, candidates, protocol=protocol))
+        for verdict in verifier.verify(tasks, candidates, protocol=protocol):
+            verdicts.append(verdict)
+            if verdict.outcome != expect:
+                print(f"  {section}: {verdict.outcome} at {verdict.stage}: {verdict.message[:160]!r}", flush=True)
+            if time.monotonic() - start > limit:
+                break
     seconds = time.monotonic() - start
     good = sum(v.outcome == expect for v in verdicts)
     stages: dict[str, list[float]] = {}
     for verdict in verdicts:
         for name, value in verdict.seconds.items():
             stages.setdefault(name, []).append(value)
-    shares = {name: round(statistics.median(v), 3) for name, v in sorted(stages.items()) if name != "total"}
+    shares = {
+        name: f"{statistics.median(v):.3f}/{percentile(v, 0.95):.3f}"
+        for name, v in sorted(stages.items())
+        if name != "total"
+    }
+    if len(verdicts) < len(candidates):
+        shares["asked"] = str(len(candidates))
     line = row(section, "kzlib", seconds, [v.seconds["total"] for v in verdicts], good, busy.share, **shares)
     print(line, flush=True)
-    for verdict in verdicts:
-        if verdict.outcome != expect:
-            print(f"  {section}: {verdict.outcome} at {verdict.stage}: {verdict.message[:160]!r}", flush=True)
     return [line, verdicts]
 
 
-def small(name: str, count: int, per_task: int) -> tuple[list[Task], list[Candidate]]:
-    """`count` small candidates, each another source: kernels/<name>.py.txt with a number written in."""
-    text = (KERNELS / f"{name}.py.txt").read_text()
-    backend = "triton" if name.startswith("triton") else "cuda"
-    tasks, candidates = [], []
-    for index in range(count):
-        if index % per_task == 0:
-            tasks.append(Task(RELU.format(scale=f"{1 + index / 1000:.4f}"), origin="benchmark"))
-        source = text.replace("@SCALE@", f"{1 + (index - index % per_task) / 1000:.4f}").replace("@NUMBER@", str(index))
-        candidates.append(Candidate(tasks[-1].id, backend, source))  # type: ignore[arg-type]
-    return tasks, candidates
-
-
 def floors(verifier: Any) -> list[dict[str, Any]]:
-    """Fresh contexts a second, and lean builds a second, with nothing else going on."""
+    """Fresh contexts a second, piece by piece, and children of the stock a second, with nothing else going on."""
     rows = []
 
-    def context(_: int) -> float:
+    def context(_: int) -> tuple[float, dict[str, Any]]:
         start = time.perf_counter()
         with verifier.server().fork("kzlib.verifier.gpu_child:context_main") as child:
+            forked = time.perf_counter() - start
             child.send({})
-            child.receive(60.0)
-        return time.perf_counter() - start
+            answer = child.receive(60.0)
+            begun = time.perf_counter()
+        return time.perf_counter() - start, {**answer, "fork": forked, "end": time.perf_counter() - begun}
 
-    for workers in (1, 4, 12):
+    for workers in (1, 4, 8, 12):
         start = time.monotonic()
         with ThreadPoolExecutor(workers) as pool:
             each = list(pool.map(context, range(2 * workers + 4)))
-        rows.append(row("floor", f"fresh contexts, {workers} at once", time.monotonic() - start, each, len(each)))
+        pieces = ("fork", "driver", "context", "torch", "first_kernels", "clock", "end", "user", "system")
+        parts = {name: f"{statistics.median(a[name] for _, a in each):.3f}" for name in pieces if name in each[0][1]}
+        rows.append(row("floor", f"fresh contexts, {workers} at once", time.monotonic() - start,
+                        [s for s, _ in each], len(each), **parts))  # fmt: skip
         print(rows[-1], flush=True)
-    return rows
+    return [*rows, stock(verifier, 36)]
+
+
+def stock(verifier: Any, count: int) -> dict[str, Any]:
+    """Warm children taken from the stock and ended, as fast as they come."""
+    kept, each = verifier.judge.stock, []
+    kept.expect(count)
+    start = time.monotonic()
+    for _ in range(count):
+        begun = time.perf_counter()
+        kept.expect(-1)
+        kept.retire(kept.take())
+        each.append(time.perf_counter() - begun)
+    line = row("floor", "warm children, one after another", time.monotonic() - start, each, len(each))
+    print(line, flush=True)
+    return line
 
 
 def builds(count: int, workers: int) -> dict[str, Any]:
@@ -158,7 +166,7 @@ def builds(count: int, workers: int) -> dict[str, Any]:
     from kzlib.verifier.intercept import find
     from kzlib.verifier.store import Store
 
-    _, candidates = small("cuda_relu", count, 1)
+    _, candidates = benchmark_candidates.small("cuda_relu", count, 1)
     extensions = [find(c.source).extensions[0] for c in candidates]
     with tempfile.TemporaryDirectory() as folder:
         builder = Builder(Store(folder))
@@ -171,21 +179,6 @@ def builds(count: int, workers: int) -> dict[str, Any]:
         )
     print(line, flush=True)
     return line
-
-
-def real_tasks(checkout: Path, names: list[str]) -> tuple[list[Task], list[Candidate]]:
-    """KernelBench tasks and right candidates for them: ours by name in kernels/real/, else the teacher's."""
-    from kzlib.tasks import load_tasks
-
-    tasks, candidates = [], []
-    for level in (1, 2):
-        for task in load_tasks(f"kernelbench:{checkout}:level{level}"):
-            file = KERNELS / "real" / f"level{level}_{Path(task.origin).stem}.py"
-            if file.exists() and (not names or any(n in file.stem for n in names)):
-                tasks.append(task)
-                backend = "cuda" if "load_inline" in file.read_text() else "triton"
-                candidates.append(Candidate(task.id, backend, file.read_text()))  # type: ignore[arg-type]
-    return tasks, candidates
 
 
 _KERNELBENCH = r"""
@@ -236,25 +229,48 @@ def kernelbench(checkout: Path, tasks: list[Task], candidates: list[Candidate], 
         each = [r["seconds"] for r in rows]
         line = row("kernelbench", "KernelBench checkout", sum(each), each, sum(r["correct"] for r in rows), busy.share,
                    wall=round(time.monotonic() - start, 1), asked=len(jobs))  # fmt: skip
+        line["tasks"] = [r["id"] for r in rows]
     print(line, flush=True)
     return line
 
 
-def against_itself(verifier: Any, tasks: list[Task], pairs: int) -> dict[str, Any]:
+def against_itself(verifier: Any, tasks: list[Task], pairs: int, limit: float) -> dict[str, Any]:
     """Reference as its own candidate: how often would it look faster than 1.05x or slower than 0.95x?"""
-    from kzlib.verifier.gpu import self_candidate
-
-    per_task = max(1, pairs // len(tasks))
-    candidates = []
-    for task in tasks:
-        source = self_candidate(task).source
-        candidates += [Candidate(task.id, "triton", f"{source}\n# copy {n}\n") for n in range(per_task)]
-    line, verdicts = judge(verifier, "aa", tasks, candidates, "pass", protocol="keck")
+    candidates = benchmark_candidates.copies(tasks, max(1, pairs // len(tasks)))
+    line, verdicts = judge(verifier, "aa", tasks, candidates, "pass", protocol="keck", limit=limit)
     timed = [v.timing for v in verdicts if v.timing is not None]
     off = [t.speedup for t in timed if not 0.95 <= t.speedup <= 1.05]
     bound = [t.speedup for t in timed if t.launch_bound and not 0.95 <= t.speedup <= 1.05]
     line["note"] += f"; outside_5_percent={len(off)} of {len(timed)}; of these launch bound={len(bound)}"
+    line["note"] += f"; launch bound={sum(t.launch_bound for t in timed)}"
     print(line["note"], [round(s, 3) for s in off], flush=True)
+    return line
+
+
+def as_candidate(verifier: Any, tasks: list[Task], limit: float) -> dict[str, Any]:
+    """The reference judged as its own candidate 20 times by `strict`: it has no kernel of its own, no more."""
+    candidates = benchmark_candidates.copies(tasks, max(1, 20 // len(tasks)))
+    line, verdicts = judge(verifier, "self", tasks, candidates, "library_only", limit=limit)
+    line["note"] += "; " + "; ".join(f"{k}={n}" for k, n in Counter(str(v.outcome) for v in verdicts).items())
+    return line
+
+
+def zeros(verifier: Any, checkout: Path, limit: float, csv_file: Path) -> dict[str, Any]:
+    """A kernel that writes zeros, on every task of levels 1 and 2: none may pass."""
+    tasks, candidates = benchmark_candidates.zeros(checkout)
+    line, verdicts = judge(verifier, "zeros", tasks, candidates, "wrong", limit=limit)
+    counts = Counter(str(v.outcome) for v in verdicts)
+    line["note"] = f"passed={counts.pop('pass', 0)}; " + "; ".join(f"{k}={n}" for k, n in counts.items())
+    names = {task.id: task.origin for task in tasks}
+    with csv_file.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["task", "outcome", "gate", "message"])
+        writer.writerows(
+            sorted(
+                [Path(names[v.task_id]).stem, v.outcome, v.evidence.get("gate", ""), v.message[:160]] for v in verdicts
+            )
+        )
+    print(line["note"], flush=True)
     return line
 
 
@@ -272,54 +288,59 @@ def facts(device: str) -> dict[str, str]:
     }
 
 
+def save(out: Path, rows: list[dict[str, Any]], known: dict[str, str]) -> None:
+    """Write rows; those of the same section and system that stood in the file before are replaced."""
+    fields = [*(name for name in row("", "", 0, [], 0)), *known]
+    before = list(csv.DictReader(out.open())) if out.exists() else []
+    sections = {line["section"].partition(",")[0] for line in rows}
+    kept = [line for line in before if line["section"].partition(",")[0] not in sections]
+    with out.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fields, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows([*kept, *({**line, **known} for line in rows)])
+
+
 def main() -> None:
     import torch
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kernelbench", type=Path, help="a KernelBench checkout")
-    parser.add_argument("--sections", default="floor,triton,cuda,nvrtc,real,aa,kernelbench")
-    parser.add_argument("--count", type=int, default=48, help="small candidates a section")
+    parser.add_argument("--sections", default="floor,triton,cuda,nvrtc,real,aa,self,zeros,kernelbench")
+    parser.add_argument("--seconds", type=float, default=200.0, help="a section stops after so long")
+    parser.add_argument("--count", type=int, default=96, help="small candidates a section")
     parser.add_argument(
         "--per-task", type=int, default=8, help="small candidates that share a task, as a group in RL does"
     )
     parser.add_argument("--tasks", default="", help="comma-separated parts of names of real tasks; all without it")
+    parser.add_argument("--real", type=int, default=40, help="real tasks at most, spread over both levels")
     parser.add_argument("--workers", type=int)
     parser.add_argument("--pairs", type=int, default=200)
-    parser.add_argument("--limit", type=float, default=900.0, help="seconds the checkout's evaluator may take")
     parser.add_argument("--csv", type=Path)
     arguments = parser.parse_args()
     gpu = torch.cuda.is_available()
     name = torch.cuda.get_device_name(0) if gpu else f"CPU, {platform.machine()}"
     out = arguments.csv or ROOT / "benchmarks" / "results" / f"verifier-{'gpu' if gpu else 'cpu'}.csv"
     out.parent.mkdir(parents=True, exist_ok=True)
-    known = facts(name)
-
-    def save(rows: list[dict[str, Any]]) -> None:
-        with out.open("w", newline="") as file:
-            writer = csv.DictWriter(file, [*rows[0], *known])
-            writer.writeheader()
-            writer.writerows({**line, **known} for line in rows)
-
-    run_sections(arguments, gpu, save)
+    run_sections(arguments, gpu, out, facts(name))
     print("written:", out.name)
 
 
-def run_sections(arguments: argparse.Namespace, gpu: bool, save: Callable[[list[dict[str, Any]]], None]) -> None:
+def run_sections(arguments: argparse.Namespace, gpu: bool, out: Path, known: dict[str, str]) -> None:
     """Every section asked for; one that fails says so and the next still runs."""
     from kzlib.verifier import Verifier
 
-    rows: list[dict[str, Any]] = []
     wanted = arguments.sections.split(",") if gpu else ["interpreter"]
-    names = [n for n in arguments.tasks.split(",") if n]
-    real = real_tasks(arguments.kernelbench, names) if arguments.kernelbench else ([], [])
+    names, limit, checkout = [n for n in arguments.tasks.split(",") if n], arguments.seconds, arguments.kernelbench
+    needs_real = checkout is not None and {"real", "aa", "self", "kernelbench"} & set(wanted)
+    real = benchmark_candidates.real(checkout, names, arguments.real) if needs_real else ([], [])
+    few = [t for t in real[0] if Path(t.origin).stem] or benchmark_candidates.small("triton_relu", 8, 1)[0]
 
     def step(section: str, work: Callable[[], Any]) -> None:
         if section not in wanted:
             return
         try:
             made = work()
-            rows.extend(made if isinstance(made, list) else [made])
-            save(rows)
+            save(out, made if isinstance(made, list) else [made], known)
         except Exception as error:  # noqa: BLE001 - a table with a hole is better than none
             print(f"{section} failed: {type(error).__name__}: {error}", flush=True)
 
@@ -327,23 +348,22 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, save: Callable[[list[
         verifier.server()
 
         def group(section: str, kind: str) -> list[dict[str, Any]]:
-            tasks, candidates = small(kind, arguments.count, arguments.per_task)
-            lines = [judge(verifier, f"{section}, cold", tasks, candidates, "pass")[0]]
+            tasks, candidates = benchmark_candidates.small(kind, arguments.count, arguments.per_task)
+            lines = [judge(verifier, f"{section}, cold", tasks, candidates, "pass", limit=limit / 2)[0]]
             if gpu:
-                lines.append(judge(verifier, f"{section}, again", tasks, candidates, "pass")[0])
+                lines.append(judge(verifier, f"{section}, again", tasks, candidates, "pass", limit=limit / 2)[0])
             return lines
 
         step("interpreter", lambda: group("interpreter", "triton_relu"))
-        step("floor", lambda: [*floors(verifier), builds(arguments.count, arguments.workers or 12)])
+        step("floor", lambda: [*floors(verifier), builds(48, arguments.workers or 12)])
         step("triton", lambda: group("triton", "triton_relu"))
         step("cuda", lambda: group("cuda", "cuda_relu"))
         step("nvrtc", lambda: group("nvrtc", "nvrtc_relu"))
-        step("real", lambda: judge(verifier, "real", *real, "pass")[0])
-        step("aa", lambda: against_itself(verifier, real[0] or small("triton_relu", 8, 1)[0], arguments.pairs))
-    step(
-        "kernelbench",
-        lambda: kernelbench(arguments.kernelbench, *real, arguments.limit) if arguments.kernelbench else [],
-    )
+        step("real", lambda: judge(verifier, "real", *real, "pass", limit=limit)[0])
+        step("aa", lambda: against_itself(verifier, few[:20], arguments.pairs, limit))
+        step("self", lambda: as_candidate(verifier, few[:4], limit))
+        step("zeros", lambda: zeros(verifier, checkout, limit, out.with_name("verifier-zeros.csv")))
+    step("kernelbench", lambda: kernelbench(checkout, *real, limit))
 
 
 if __name__ == "__main__":

@@ -152,7 +152,8 @@ def _constant(native: Any, other: Callable[[], Any]) -> Any:
         return tuple(_constant(n, partial(_identity, o)) for n, o in zip(native, found, strict=False))
     if isinstance(native, dict):
         found = other()
-        return {k: _constant(v, partial(found.get, k)) for k, v in native.items()} if isinstance(found, dict) else native
+        known = found if isinstance(found, dict) else native
+        return {k: _constant(v, partial(known.get, k)) for k, v in native.items()}
     return other()
 
 

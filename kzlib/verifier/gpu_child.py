@@ -7,7 +7,9 @@ value is here. Source: issue 4, items 3 and 4; DESIGN section 6.
 from __future__ import annotations
 
 import copy
+import ctypes
 import importlib
+import itertools
 import os
 import socket
 import time
@@ -69,15 +71,26 @@ def _device_setup(tf32: bool) -> None:
 
 
 def context_main(channel: socket.socket, walls: list[str]) -> None:
-    """Measure what a fresh context costs: make one, answer, end."""
+    """Measure what a fresh context costs, piece by piece: make one, answer, end."""
     wire.receive(channel)
-    start = time.perf_counter()
+    marks, began = [time.perf_counter()], os.times()
     try:
-        torch.ones(1, device=DEVICE).sum().item()
+        cuda = ctypes.CDLL("libcuda.so.1")
+        for call in (lambda: cuda.cuInit(0), lambda: cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), 0),
+                     lambda: torch.zeros(1, device=DEVICE), lambda: torch.ones(1, device=DEVICE).sum().item(),
+                     Clock):  # fmt: skip
+            call()
+            marks.append(time.perf_counter())
     except Exception as error:  # noqa: BLE001 - whatever the driver says is the answer
         wire.send(channel, {"event": "failed", "message": f"{type(error).__name__}: {error}", "walls": walls})
         return
-    wire.send(channel, {"event": "context", "seconds": time.perf_counter() - start, "walls": walls})
+    pieces = [round(after - before, 4) for before, after in itertools.pairwise(marks)]
+    names = ("driver", "context", "torch", "first_kernels", "clock")
+    now = os.times()
+    wire.send(channel, {
+        "event": "context", "seconds": marks[-1] - marks[0], "walls": walls, "user": now.user - began.user,
+        "system": now.system - began.system, **dict(zip(names, pieces, strict=True)),
+    })  # fmt: skip
 
 
 def sizes_main(channel: socket.socket, walls: list[str]) -> None:

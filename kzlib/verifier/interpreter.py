@@ -69,6 +69,8 @@ def _patch_language_once() -> None:
 
     scope = _Scope()
     ti._patch_lang = lambda fn: scope
+    # Triton 3.6 converts a scalar's array of one element as it is, which newer numpy refuses: every loop bound failed.
+    tl.tensor.__index__ = lambda self: int(self.handle.data.squeeze())
 
 
 def _mask_of(mask: Any, like: np.ndarray) -> np.ndarray | None:
