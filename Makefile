@@ -9,7 +9,7 @@ READY   := $(VENV)/.ready
 SHELL   := /bin/bash
 
 .DEFAULT_GOAL := help
-.PHONY: help run status test test-slow test-vllm browser-test lab lint install clean
+.PHONY: help run status test test-slow test-vllm test-nbmake browser-test lab lint install clean
 
 help: ## this list
 	@echo "KernelZero: make TARGET [PROFILE=smoke|laptop|gpu|paper] [RUN=latest|new|NAME] [PYTHON=python3.12]"
@@ -35,16 +35,23 @@ test-vllm: ## tests with vLLM, in an environment of its own
 	@.venv-vllm/bin/python -m pip install -q -c requirements.lock -e '.[dev,vllm]' || $(no_packages)
 	@.venv-vllm/bin/python -m pytest tests -m vllm
 
-browser-test: $(READY) ## open the notebooks and pages in a real browser
+test-nbmake: $(READY) ## run the notebooks by nbmake instead of `kz run`, with the values of the profile smoke
+	@copies=$$(mktemp -d) && trap 'rm -rf "$$copies"' EXIT && $(PY) scripts/notebook_copies.py "$$copies/notebooks" >/dev/null \
+	&& KZ_OUTPUT_ROOT="$$copies/outputs" $(PY) -m pytest -o addopts= -o timeout=1200 -q --rootdir="$$copies" --nbmake \
+	--nbmake-timeout=1200 "$$copies"/notebooks/*.ipynb "$$copies"/notebooks/solutions/*.ipynb
+
+browser-test: $(READY) ## open and run the notebooks and pages in a real browser; BROWSER="-k opens" only opens them
 	@$(PY) -m pip install -q -c requirements.lock -e '.[browser]' || $(no_packages)
-	@$(PY) -m playwright install chromium || { echo "make: Chromium could not be installed; is there a network?" >&2; exit 1; }
-	@$(PY) -m pytest tests -m browser
+	@command -v chromium google-chrome >/dev/null || $(PY) -m playwright install chromium \
+	|| echo "make: Chromium could not be installed; is there a network?" >&2
+	@$(PY) -m pytest tests -m browser -rs $(BROWSER)
 
 lint: $(READY) ## style, format, types, notebook rules
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 	@$(PY) scripts/lint_notebooks.py
+	@$(PY) -m nbstripout --verify --keep-id notebooks/*.ipynb notebooks/solutions/*.ipynb
 
 install: $(READY) ## only the set-up
 

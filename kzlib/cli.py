@@ -179,9 +179,11 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _doctor(_: argparse.Namespace) -> int:
-    from kzlib.doctor import examine, table
+    from kzlib.doctor import examine, table, try_triton
 
     findings = examine()
+    if all(finding.ok or not finding.needed for finding in findings):  # else it would only fail for the same reason
+        findings.append(try_triton())
     print(table(findings))
     return 0 if all(finding.ok or not finding.needed for finding in findings) else FAILED
 

@@ -5,6 +5,7 @@ Nothing heavy is imported and nothing is trained, so it answers in seconds, with
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -13,6 +14,9 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from kzlib.environment import ROOT, cpu_name, gpus, versions
 
@@ -91,8 +95,16 @@ def table(findings: list[Finding]) -> str:
             lines.append(f"{'':9}{'':{width}}  -> {finding.remedy}")
     missing = [finding.name for finding in findings if finding.needed and not finding.ok]
     lines.append("")
-    lines.append(f"missing: {', '.join(missing)}" if missing else "ready for the profiles smoke and laptop")
+    lines.append(f"missing: {', '.join(missing)}" if missing else _ready(findings))
     return "\n".join(lines)
+
+
+def _ready(findings: list[Finding]) -> str:
+    """Which profiles can be run, and what to type."""
+    gpu = any(finding.name == "GPU" and finding.ok for finding in findings)
+    if gpu:
+        return "ready for the profiles smoke, laptop and gpu; next: make run PROFILE=gpu, or make lab"
+    return "ready for the profiles smoke and laptop; next: make run, or make lab"
 
 
 def as_json(findings: list[Finding]) -> list[dict[str, Any]]:
@@ -107,11 +119,28 @@ def _python() -> Finding:
 
 
 def _packages() -> list[Finding]:
-    found = versions(NEEDED_PACKAGES)
-    return [
-        Finding(name, name in found, found.get(name, "not installed"), remedy="make install")
-        for name in NEEDED_PACKAGES
-    ]
+    """The packages that matter most, and any other of the project's that is not there or of a version not tried."""
+    ranges = _ranges()
+    found = versions(tuple(dict.fromkeys([*NEEDED_PACKAGES, *ranges])))
+    findings = []
+    for name in dict.fromkeys([*NEEDED_PACKAGES, *ranges]):
+        wanted = ranges.get(name, SpecifierSet())
+        ok = name in found and wanted.contains(found[name], prereleases=True)
+        if ok and name not in NEEDED_PACKAGES:
+            continue
+        text = found.get(name, "not installed") + ("" if ok or not wanted else f", needs {wanted}")
+        findings.append(Finding(name, ok, text, remedy="make install"))
+    return findings
+
+
+def _ranges() -> dict[str, SpecifierSet]:
+    """The versions that the project's metadata allow, by package; {} where it was not installed as a package."""
+    try:
+        lines = importlib.metadata.requires("kernelzero") or []
+    except importlib.metadata.PackageNotFoundError:
+        return {}
+    wanted = [Requirement(line) for line in lines]
+    return {one.name: one.specifier for one in wanted if one.marker is None or one.marker.evaluate({"extra": ""})}
 
 
 def _kernel() -> Finding:
@@ -131,9 +160,9 @@ def _kernel() -> Finding:
 
 
 def _cpu() -> Finding:
-    cores = len(os.sched_getaffinity(0))
+    cores = cores_allowed()
     remedy = "two cores are what the time budgets assume; with one, expect twice the time"
-    return Finding("cores", cores >= 2, f"{cores} ({cpu_name()})", needed=False, remedy=remedy)
+    return Finding("cores", cores >= 1.9, f"{cores:g} ({cpu_name()})", needed=False, remedy=remedy)
 
 
 def _memory() -> Finding:
@@ -201,6 +230,19 @@ def _quiet(command: list[str]) -> bool:
         return subprocess.run(command, capture_output=True, timeout=20, check=False).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
+
+
+def cores_allowed() -> float:
+    """Cores that this process may use: those it may run on, within a container's share of time where there is one.
+
+    >>> cores_allowed() > 0
+    True
+    """
+    cores = float(len(os.sched_getaffinity(0)))
+    quota = Path("/sys/fs/cgroup/cpu.max")
+    if quota.exists() and (parts := quota.read_text(encoding="utf-8").split())[0].isdigit():
+        cores = min(cores, round(int(parts[0]) / int(parts[1]), 1))
+    return cores
 
 
 def memory_gib() -> tuple[float, float]:

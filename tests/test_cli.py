@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,24 @@ def test_doctor_names_what_to_type_for_a_missing_package(monkeypatch: pytest.Mon
     assert "MISSING  no-such-package" in text
     assert "-> make install" in text
     assert text.endswith("missing: no-such-package")
+
+
+def test_doctor_names_a_version_that_was_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel of another environment, with an older torch and without ipywidgets, is told before an hour is lost."""
+    here = doctor.versions(("numpy", *doctor.NEEDED_PACKAGES))
+    monkeypatch.setattr(doctor, "versions", lambda names: here | {"torch": "2.1.0+cu118"})
+    findings = {finding.name: finding for finding in doctor.examine()}
+    assert not findings["torch"].ok
+    assert findings["torch"].found == "2.1.0+cu118, needs <2.14,>=2.11"
+    assert findings["ipywidgets"].found == "not installed, needs >=8.1"
+    assert "numpy" not in findings  # there and in range: not worth a line
+
+
+def test_doctor_says_what_to_type_next_and_answers_in_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    start = time.monotonic()
+    assert cli.main(["doctor"]) == 0
+    assert time.monotonic() - start < 60  # 2 s on a quiet machine
+    assert "next: make run" in capsys.readouterr().out
 
 
 def test_the_toy_kernel_runs_in_a_child() -> None:

@@ -81,7 +81,7 @@ def test_the_makefile_looks_for_the_supported_pythons() -> None:
 
 def test_make_help_lists_every_target_and_needs_nothing() -> None:
     done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for target in ("run", "test", "lab", "lint", "test-slow", "test-vllm", "browser-test", "clean"):
+    for target in ("run", "test", "lab", "lint", "test-slow", "test-vllm", "test-nbmake", "browser-test", "clean"):
         assert re.search(rf"^  {target} ", done.stdout, re.M), target
 
 

@@ -182,10 +182,11 @@ class Notebook:
         path.parent.mkdir(parents=True, exist_ok=True)
         height = self.page.evaluate(
             "() => { const n = jupyterapp.shell.currentWidget.content.node;"
-            " return Math.max(...[n, ...n.querySelectorAll('.jp-WindowedPanel-outer')].map(e => e.scrollHeight)); }"
+            " for (const e of [n, ...n.querySelectorAll('.jp-WindowedPanel-outer')]) e.scrollTop = 0;"
+            " return [...n.querySelectorAll('.jp-Cell')].at(-1).getBoundingClientRect().bottom; }"
         )
         size = self.page.viewport_size or {"width": 1280, "height": 1000}
-        self.page.set_viewport_size({"width": size["width"], "height": min(int(height) + 160, TALLEST)})
+        self.page.set_viewport_size({"width": size["width"], "height": min(int(height) + 60, TALLEST)})
         self.page.wait_for_timeout(500)
         self.page.screenshot(path=str(path))
         self.page.set_viewport_size(size)  # type: ignore[arg-type]

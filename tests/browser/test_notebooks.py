@@ -22,10 +22,9 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
-import lint_notebooks  # noqa: E402
 from lab import DARK, LIGHT, Notebook, Server, find_chromium, serving  # noqa: E402
+from notebook_copies import write_copies  # noqa: E402
 
-from kzlib.params import load_profile  # noqa: E402
 from kzlib.runner.notebooks import tags_of, text_of  # noqa: E402
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900), pytest.mark.xdist_group("browser")]
@@ -54,16 +53,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     KZ_BROWSER_RUN may name the folder of a finished smoke run: then any notebook can be run alone.
     """
     folder = tmp_path_factory.mktemp("lab")
-    shutil.copytree(ROOT / "notebooks", folder / "notebooks", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    smoke = load_profile("smoke")
-    for path in (folder / "notebooks").glob("*.ipynb"):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        stage = lint_notebooks.stage_of(path)
-        for cell in notebook["cells"]:
-            if "parameters" in tags_of(cell):
-                values = {"profile": "smoke"} | (smoke.section_values(stage.sections) if stage else {})
-                cell["source"] = lint_notebooks.with_values(text_of(cell), values, every=True)
-        path.write_text(json.dumps(notebook), encoding="utf-8")
+    write_copies(folder / "notebooks", "smoke")
     outputs = tmp_path_factory.mktemp("outputs")
     if finished := os.environ.get("KZ_BROWSER_RUN"):
         shutil.copytree(finished, outputs / "smoke" / Path(finished).name)
