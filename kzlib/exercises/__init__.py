@@ -20,6 +20,7 @@ LESSONS = {
     "04": "ca_grpo",
     "05": "evaluation",
     "06": "intervals",
+    "07": "hacking",
 }
 
 

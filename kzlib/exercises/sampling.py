@@ -62,17 +62,17 @@ def conditional(answer: Callable[..., Any]) -> str:
 
     >>> from kzlib.exercises import check
     >>> print(check("01.conditional", lambda c, q, s: [x / sum(c) for x in c]))
-    not yet (01.conditional): a pair never seen has chance 0: without s * q_j it could never be drawn
+    not yet (01.conditional): a pair never seen has chance 0: without lambda * q_j it could never be drawn
     """
     c, q, s = [30, 10, 0], [0.5, 0.3, 0.2], 20
     found = numbers(ask(answer, c, q, s), 3, "return a list with one number for each API j")
-    require(found[2] != 0, "a pair never seen has chance 0: without s * q_j it could never be drawn")
+    require(found[2] != 0, "a pair never seen has chance 0: without lambda * q_j it could never be drawn")
     require(close(sum(found), 1.0), f"chances add up to 1; yours add up to {brief(sum(found))}")
     truth = _conditional(c, q, s)
-    require(close(found, truth), f"for c = {c}, q = {q}, s = {s} it is {brief(truth)}, yours is {brief(found)}")
+    require(close(found, truth), f"for c = {c}, q = {q}, lambda = {s} it is {brief(truth)}, yours is {brief(found)}")
     bare = ask(answer, [0, 0, 0], q, s)
     require(close(bare, q), "an API seen with nothing falls back on the tempered marginal q")
-    require(close(ask(answer, c, q, 0), _conditional(c, q, 0)), "with s = 0 it is the plain share of the counts")
+    require(close(ask(answer, c, q, 0), _conditional(c, q, 0)), "with lambda = 0 it is the plain share of the counts")
     return "counts lead where there are many, q where there are few"
 
 
