@@ -151,6 +151,10 @@ def test_the_setup_check_runs_alone_to_its_end(tmp_path: Path, monkeypatch: pyte
     assert errors_of(alone(SETUP, tmp_path, monkeypatch)) == []
     [record] = tmp_path.glob("laptop/*/stages/00_setup_check/finish.json")
     assert json.loads(record.read_text())["run_id"] == "interactive"
+    settings = json.loads((record.parents[2] / "params.json").read_text())
+    assert (
+        settings == load_profile("laptop").model_dump()
+    )  # else notebook 06 cannot be reached in Lab, without `kz run`
 
 
 READERS = [path for path in PATHS if path.stem[:2] in ("02", "03", "04", "05", "06")]
