@@ -8,11 +8,14 @@ import time
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kzlib.records import Candidate, Outcome, Task
 from kzlib.verifier import wire
 from kzlib.verifier.gpu_lanes import Memory, Turnstile
 from kzlib.verifier.gpu_pairs import disagreement, refreshed
+from kzlib.verifier.gpu_plan import UNKNOWN, Need, reserve, standing
 from kzlib.verifier.gpu_wire import TAG, Layout, Place, unpack
 
 
@@ -60,6 +63,78 @@ def test_large_judgements_wait_for_memory_and_none_waits_for_ever() -> None:
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
     assert peak[0] <= 100
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 100), st.lists(st.integers(0, 160), min_size=1, max_size=24))
+def test_memory_is_never_overdrawn_and_everybody_is_served(total: int, sizes: list[int]) -> None:
+    memory, lock, seen = Memory(total), threading.Lock(), [0, 0, 0]  # held now, most ever held, served
+
+    def job(size: int) -> None:
+        with memory.reserve(size) as taken:
+            assert taken == min(size, total)
+            with lock:
+                seen[0] += taken
+                seen[1] = max(seen[1], seen[0])
+            time.sleep(0)
+            with lock:
+                seen[0] -= taken
+                seen[2] += 1
+
+    threads = [threading.Thread(target=job, args=(size,)) for size in sizes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert seen[2] == len(sizes) and seen[1] <= total and memory.used == 0
+
+
+def test_a_large_judgement_is_not_overtaken_by_small_ones_that_asked_later() -> None:
+    memory, order = Memory(10), []
+    first = memory.take(6)
+
+    def job(name: str, size: int) -> None:
+        with memory.reserve(size):
+            order.append(name)
+
+    threads = []
+    for name, size in (("large", 9), ("small", 1), ("small too", 2)):  # the small ones would fit at once
+        threads.append(threading.Thread(target=job, args=(name, size)))
+        threads[-1].start()
+        wait_until = time.monotonic() + 30
+        while len(memory._queue) < len(threads) and time.monotonic() < wait_until:
+            time.sleep(0.001)
+    assert order == []
+    memory.give(first)
+    for thread in threads:
+        thread.join(60)
+    assert order[0] == "large" and sorted(order[1:]) == ["small", "small too"]
+
+
+SIZES = st.integers(0, 8 << 30)
+
+
+@given(SIZES, SIZES, SIZES, SIZES)
+def test_a_plan_covers_what_both_sides_hold_and_grows_with_the_task(i: int, o: int, w: int, work: int) -> None:
+    need = Need(i, o, w, work)
+    held_while_timed = (2 + 2 * 2) * i + 2 * 3 * o + 2 * work + 2 * w  # judge, and two sides
+    assert reserve(need) >= held_while_timed
+    assert reserve(Need(i, o, w, work + 1)) >= reserve(need)
+    assert Need.read({"inputs": i, "outputs": o, "weights": w, "workspace": work}) == need
+
+
+@pytest.mark.parametrize(
+    "told", [None, {}, {"inputs": -1, "outputs": 0, "weights": 0, "workspace": 0}, "x", {"inputs": 1}]
+)
+def test_a_size_that_cannot_be_believed_is_replaced_by_a_guess(told: object) -> None:
+    assert Need.read(told) == Need(UNKNOWN, UNKNOWN, 0)
+
+
+def test_the_largest_kernelbench_tasks_fit_an_h200_alone() -> None:
+    gib = 1 << 30
+    card = int(140 * gib * 0.95) - standing(12, 12, 12 * gib)
+    assert reserve(Need(6 * gib, 6 * gib, 0)) <= card  # a softmax over 4096 x 393216 floats
+    assert card // reserve(Need(1 << 20, 1 << 20, 1 << 20)) > 64  # small tasks never wait for memory
 
 
 def test_values_without_device_tensors_cross_unchanged() -> None:

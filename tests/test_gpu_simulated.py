@@ -144,3 +144,11 @@ def test_a_killed_baseline_is_started_again(simulated: Verifier) -> None:
         assert baseline.end_process()
     second = next(simulated.verify([TASK], [answer(RIGHT + "  # twice")], seed=5))
     assert first.passed and second.passed, second
+
+
+def test_another_shape_is_told_and_no_verdict_depends_on_it(simulated: Verifier) -> None:
+    fixed = RIGHT + "\n    assert x.shape[0] == 16, 'made for a batch of 16'"
+    general, special = simulated.verify([TASK], [answer(RIGHT)]), simulated.verify([TASK], [answer(fixed)])
+    for verdict, right in ((next(general), True), (next(special), False)):
+        assert verdict.passed and verdict.evidence["other_shape"]["right"] is right, verdict
+        assert "9x64" in verdict.message

@@ -163,6 +163,11 @@ class Verifier:
         finally:
             pool.shutdown(wait=not running, cancel_futures=True)
 
+    @property
+    def open(self) -> bool:
+        """False once `close()` was called."""
+        return not self._closed
+
     def close(self) -> None:
         """End the fork server and everything it started."""
         self.judge.close()

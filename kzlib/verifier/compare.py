@@ -33,7 +33,7 @@ EPSILON = {
 # fp16 and bf16 outputs are rounded to the type itself, so a few of its epsilons are all that differs.
 HALF = Budget(factor=3.0, rms_factor=3.0, floor_value=1.5, floor_rms=1.0, mean_floor=0.75)
 STRICT = Budget()
-CHUNK = 1 << 26  # elements compared at once
+CHUNK = 1 << 24  # elements compared at once: about fifteen float64 temporaries of them are held, 2 GiB
 # Where float64 cannot be had: both sides carry an unknown error of the type itself.
 NATIVE_ONLY = Budget(factor=0.0, rms_factor=0.0, floor_value=1024.0, floor_rms=2048.0, mean_floor=768.0)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from kzlib.verifier import timing
+from kzlib.verifier.children import tensors_of
 from kzlib.verifier.gpu_wire import Lender
 
 CHUNK = 1 << 26
@@ -31,31 +33,49 @@ class StaleAnswer(Exception):  # noqa: N818 - control flow of the judgement
         self.share = share
 
 
-def refreshed(value: Any, source: Any, random_state: random.Random) -> Any:
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """What new contents of a tensor must keep: places of its zeros (a mask, a triangle), whole numbers (labels)."""
+
+    places: bool
+    whole: bool
+
+    @staticmethod
+    def of(tensor: torch.Tensor) -> Trait:
+        """Looked at piece by piece: a mask of a whole large tensor would be memory that nobody planned for."""
+        pieces = tensor.reshape(-1).split(CHUNK) if tensor.numel() else ()
+        zeros = sum(int((piece == 0).sum()) for piece in pieces)
+        whole = not (tensor.is_floating_point() or tensor.is_complex())
+        if tensor.is_floating_point():
+            whole = all(bool((piece == piece.round()).all()) for piece in pieces)
+        return Trait(zeros * 20 > tensor.numel(), whole)
+
+
+def refreshed(value: Any, source: Any, random_state: random.Random, traits: Iterator[Trait] | None = None) -> Any:
     """Write new contents over `value` from `source`, rolled along the first axis and scaled; returns `value`.
 
     Whole numbers and booleans are rolled only. A tensor with many zeros (a mask, a triangle) is scaled only, by one of
     many factors, so that its structure stays.
     """
     if isinstance(value, torch.Tensor):
+        trait = next(traits) if traits is not None else Trait.of(source)
         if not value.numel() or not value.dim():
             return value.copy_(source)
-        shift = random_state.randrange(source.shape[0]) if source.shape[0] > 1 else 0
-        sparse = bool((source == 0).sum() * 20 > source.numel())
-        fresh = source if sparse else torch.roll(source, shift, 0)
-        if (value.is_floating_point() or value.is_complex()) and not _whole(source):
-            fresh = fresh * random_state.uniform(0.5, 1.0)
-        return value.copy_(fresh)
+        rows = source.shape[0]
+        shift = random_state.randrange(rows) if rows > 1 else 0
+        factor = 1.0 if trait.whole else random_state.uniform(0.5, 1.0)
+        shift = 0 if trait.places else shift
+        for there, here in ((value[shift:], source[: rows - shift]), (value[:shift], source[rows - shift :])):
+            if trait.whole:
+                there.copy_(here)
+            else:
+                torch.mul(here, factor, out=there)
+        return value
     if isinstance(value, list | tuple):
-        return type(value)([refreshed(v, s, random_state) for v, s in zip(value, source, strict=True)])
+        return type(value)([refreshed(v, s, random_state, traits) for v, s in zip(value, source, strict=True)])
     if isinstance(value, dict):
-        return {k: refreshed(v, source[k], random_state) for k, v in value.items()}
+        return {k: refreshed(v, source[k], random_state, traits) for k, v in value.items()}
     return value
-
-
-def _whole(tensor: torch.Tensor) -> bool:
-    """Whole numbers kept as floats are labels: a scaled label is another kind of input."""
-    return not tensor.is_complex() and bool((tensor == tensor.round()).all())
 
 
 def disagreement(output: Any, expected: Any, loosen: float) -> float:
@@ -113,6 +133,7 @@ class Pairs:
         self.sides = {"baseline": baseline, "candidate": candidate}
         self.inputs = inputs
         self.contents = _empty_like(inputs)
+        self.traits = [Trait.of(tensor) for tensor in tensors_of(inputs)]
         self.random = random.Random(seed)  # noqa: S311 - derived from the judgement's secret seed
         self.answer = answer
         self.loosen = loosen
@@ -133,7 +154,7 @@ class Pairs:
         return self.samples
 
     def _pair(self, settle: bool) -> None:
-        contents = refreshed(self.contents, self.inputs, self.random)
+        contents = refreshed(self.contents, self.inputs, self.random, iter(self.traits))
         order = ["baseline", "candidate"]
         if self.random.random() < 0.5:
             order.reverse()

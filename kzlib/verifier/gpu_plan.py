@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kzlib.verifier.compare import CHUNK
+
 CONTEXT = 700 << 20  # bytes a process's context, library workspaces and cache flusher take
 ARENA = 64 << 20  # lent to every child before its job is known; half to read, half to answer
 LARGE = 1 << 30  # one input set and its answer beyond this: two sets instead of four and no float64 run
@@ -50,19 +52,20 @@ class Need:
 def reserve(need: Need) -> int:
     """Bytes a judgement may hold at its worst moment, contexts left out (they are counted once, in `standing`).
 
-    Two moments count. While a set is fetched: the reference holds inputs, a copy, its answer and a copy; the lent block
-    and the judge's own copy one row each; the candidate inputs, staged inputs, its answer and the lent block for it.
+    Two moments count. While a set is fetched: the reference holds inputs in four forms, its answer and a copy; the
+    block and the judge's own copy one row each; the candidate inputs, staged inputs, its answer and the block for it.
     While pairs are timed: the judge holds inputs and fresh contents; both sides inputs, staged inputs, three answers.
 
     >>> gib = 1 << 30
     >>> reserve(Need(4 * gib, 4 * gib, 0)) // gib  # a softmax over 4 GiB fits beside its reference
-    48
+    58
     """
     wide = 1 if need.large else 4  # the float64 runs: weights and temporaries of twice the size, several at once
-    reference = 2 * need.inputs * wide + 2 * need.outputs * wide + need.workspace * wide + need.weights * (2 + 2 * wide)
+    reference = 4 * need.inputs * wide + 2 * need.outputs * wide + need.workspace * wide + need.weights * (2 + 2 * wide)
     candidate = 2 * need.inputs + 2 * need.outputs + need.workspace + 2 * need.weights
     rows = 2 * need.row if need.large else 2 * need.row + min(4 * need.row, max(RESIDENT, need.row))
-    fetching = reference + candidate + rows
+    comparing = 32 * min(need.outputs, 4 * CHUNK)  # float64 temporaries of one piece
+    fetching = reference + candidate + rows + comparing
     timed = 6 * need.inputs + 6 * need.outputs + 2 * need.workspace + 4 * need.weights
     return max(fetching, timed)
 

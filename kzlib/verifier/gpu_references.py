@@ -99,6 +99,11 @@ class Sets(Sequence[InputSet]):
         """The native answer to the first set once more, from another run."""
         return self._fetch({"again": True})["native"]
 
+    def other(self) -> InputSet | None:
+        """The set at another shape. Asked for after every other set, whose buffers it follows."""
+        row = self._fetch({"other": True})["row"]
+        return InputSet(**row) if row else None
+
     @contextmanager
     def room_for_two(self) -> Iterator[None]:
         """While a task is checked, before a candidate needs the memory, two sets may stay."""
@@ -179,7 +184,8 @@ class GpuReferences(References):
         sets = Sets(baseline, list(answer["kinds"]), Need.read(answer["need"]), self.seconds)
         if not lender.small:
             lender.drop()
-        extra = {"baseline": baseline, "need": sets.need}
+        other = sets.other if protocol.other_shape and not sets.need.large else None
+        extra = {"baseline": baseline, "need": sets.need, "other": other}
         return Reference(sets=sets, again=sets.again, extra=extra, **head)  # type: ignore[arg-type]
 
     def _begin(self, request: dict[str, Any]) -> tuple[Lender, dict[str, Any] | Broken]:

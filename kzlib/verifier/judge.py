@@ -15,12 +15,13 @@ from typing import Any
 from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
 from kzlib.verifier import guard, wire
 from kzlib.verifier.check import TaskCheck, check_reference
+from kzlib.verifier.children import tensors_of
 from kzlib.verifier.compare import Mismatch, compare, loosely
 from kzlib.verifier.evidence import conflict, judge_evidence
 from kzlib.verifier.model import modelled
 from kzlib.verifier.pool import Child, ForkServer, ServerDied
 from kzlib.verifier.protocols import STRICT, Protocol
-from kzlib.verifier.references import Broken, InputSet, Reference, References, _size
+from kzlib.verifier.references import Broken, InputSet, Reference, References, _size, other_shape
 
 MAX_MESSAGE_LINES = 5
 SLACK = 8 << 20
@@ -111,13 +112,13 @@ class Judge:
 
     def verdict(self, task: Task, candidate: Candidate, protocol: Protocol, seed: int, attempts: int = 3) -> Verdict:
         """One verdict; failures of our own machinery are retried `attempts` times, then named `infra`."""
-        job = Job(task, candidate, protocol, seed)
+        job = Job(task, candidate, protocol, seed, evidence={"precision": self.precision})
         start = time.perf_counter()
         try:
             for attempt in range(attempts):
                 try:
                     timing = self._judge(job, last=attempt == attempts - 1)
-                    ended = Ended(Outcome.PASS, "done", "")
+                    ended = Ended(Outcome.PASS, "done", _shape_note(job.evidence.get("other_shape")))
                     break
                 except ServerDied as error:
                     reason = str(error)
@@ -183,7 +184,6 @@ class Judge:
                 raise Ended(Outcome.CHEAT, "run", f"the candidate's process spoke out of turn: {error}") from None
 
     def _talk(self, job: Job, reference: Reference, child: Child) -> Timing | None:
-        job.evidence["precision"] = self.precision
         built = self._load(job, reference, child)
         reference = self._with_state(job, reference, child, built)
         for index in range(len(reference.sets)):
@@ -206,7 +206,27 @@ class Judge:
         start = time.perf_counter()
         timing = self.timing(job, reference, report, child)
         job.spend("time", start)
+        if job.protocol.other_shape:
+            self._elsewhere(job, reference, child)
         return timing
+
+    def _elsewhere(self, job: Job, reference: Reference, child: Child) -> None:
+        """Is it right at another shape too? A kernel may be made for the one shape of its task, so this is told and no
+        more. Last of all, because a crash here ends the process."""
+        row = other_shape(reference)
+        if row is None:
+            return
+        start = time.perf_counter()
+        try:
+            found = self._differs(job, row, self._call(job, child, row, corrupt=False))
+            said = found.reason if found else ""
+        except (Ended, wire.WireError) as error:
+            if isinstance(error, wire.Closed) and child.wait().code == guard.EXIT_CODE:
+                raise
+            said = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        job.spend("other_shape", start)
+        shapes = [list(t.shape) for t in tensors_of(row.inputs)]
+        job.evidence["other_shape"] = {"shapes": shapes, "right": not said, **({"what": said} if said else {})}
 
     def _load(self, job: Job, reference: Reference, child: Child) -> dict[str, Any]:
         start = time.perf_counter()
@@ -318,6 +338,18 @@ class Judge:
             raise Ended(finding.outcome, "evidence", finding.message)
         if race:
             raise Ended(Outcome.WRONG, "evidence", race, race=True)
+
+
+def _shape_note(other: dict[str, Any] | None) -> str:
+    """What a passing verdict says about another shape.
+
+    >>> _shape_note({"shapes": [[9, 8]], "right": False, "what": "..."})
+    'right at the shape of its task, not at 9x8'
+    """
+    if other is None:
+        return ""
+    size = ", ".join("x".join(map(str, shape)) for shape in other["shapes"])
+    return f"right at {size} too" if other["right"] else f"right at the shape of its task, not at {size}"
 
 
 def placeable(shapes: dict[str, list[int]], state: dict[str, Any]) -> bool:

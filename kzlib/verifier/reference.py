@@ -10,7 +10,7 @@ import copy
 import random
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from kzlib.verifier import children, wire
 from kzlib.verifier.ops import OpLog
 
 # Kinds of input sets. Each probe is tried in turn until the reference stays finite on it; see docs/verifier.md.
-PLAIN, WIDE, SHIFTED, SUNK = "plain", "wide", "shifted", "sunk"
+PLAIN, WIDE, SHIFTED, SUNK, OTHER = "plain", "wide", "shifted", "sunk", "other shape"
 
 
 class TaskError(Exception):
@@ -56,6 +56,8 @@ def main(channel: socket.socket, walls: list[str]) -> None:
 
 class Reference:
     """One task under one seed. Device is a parameter so that a GPU executor can reuse everything."""
+
+    multiple = 1  # of the length of a cut axis
 
     def __init__(self, job: dict[str, Any], filename: list[str | None], device: str = "cpu") -> None:
         self.job = job
@@ -133,6 +135,7 @@ class Reference:
         ops: list[dict[str, Any]] = []
         kinds = enumerate(self.planned())
         sets = [self.make(index, kind, exact, None if index else ops) for index, kind in kinds]
+        other = self.other(len(sets), exact) if self.job["other_shape"] else None
         again = None
         if self.job["repeat"]:
             children.seed_everything(self.noise_seed ^ 0x5A5A5A)
@@ -140,7 +143,19 @@ class Reference:
         return {
             "init": self.init, "init_seed": self.init_seed, "noise_seed": self.noise_seed, "state": state, "sets": sets,
             "training": self.model.training, "ops": ops, "again": again, "seconds": self.seconds,
+            "other": other,
         }  # fmt: skip
+
+    def other(self, index: int, exact: Any) -> dict[str, Any] | None:
+        """One more set with the same weights at another shape; None where the reference runs at none."""
+        for inputs in reshaped(self.inputs(index), self.multiple):
+            try:
+                row = self._evaluate(OTHER, inputs, exact, None)
+            except TaskError:
+                continue
+            if finite(row["native"]):
+                return row
+        return None
 
     def _exact_model(self, model: torch.nn.Module) -> torch.nn.Module | None:
         try:
@@ -270,8 +285,8 @@ def finite(value: Any) -> bool:
     )
 
 
-def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
-    """Input sets of another scale, offset and sign, the boldest first. Integer and boolean inputs stay as they are.
+def variants(kind: str, inputs: list[Any]) -> Iterator[list[Any]]:
+    """One after another, input sets of another scale, offset and sign, the boldest first. Integers and booleans stay.
 
     wide: stretched to a peak of 128 about the mean (exp overflows), the same about zero, x 4.
     shifted: a tenth of the spread, moved by forty of the new standard deviations; a tenth of the scale.
@@ -280,7 +295,7 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
     """
     floating = [t for t in children.tensors_of(inputs) if t.is_floating_point() and t.numel()]
     if not floating:
-        return []
+        return
 
     def scaled(factor: float) -> Callable[[torch.Tensor], torch.Tensor]:
         return lambda x: x * factor
@@ -297,7 +312,7 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
     def shifted(x: torch.Tensor) -> torch.Tensor:
         if sparse(x) or x.numel() < 2:
             return x * 0.1
-        mean, spread = float(x.double().mean()), float(x.double().std())
+        mean, spread = float(x.mean(dtype=torch.float64)), float(x.std())  # no copy of twice the size
         return x * 0.1 if abs(mean) > 10 * spread else x * 0.1 + 4 * spread  # far from zero already: scale only
 
     def sunk(x: torch.Tensor) -> torch.Tensor:
@@ -308,12 +323,39 @@ def variants(kind: str, inputs: list[Any]) -> list[list[Any]]:
         SHIFTED: [shifted, scaled(0.1), scaled(0.5)],
         SUNK: [sunk],
     }
-    return [[transform(v, step) for v in inputs] for step in steps[kind]]
+    for step in steps[kind]:
+        yield [transform(v, step) for v in inputs]
+
+
+def reshaped(inputs: list[Any], multiple: int = 1) -> Iterator[list[Any]]:
+    """The inputs at about half the batch, then at about half the length of the last axis; odd, or a multiple.
+
+    The axis is that of the first tensor; every tensor whose axis has the same length is cut with it.
+
+    >>> [list(x.shape) for [x] in reshaped([torch.zeros(16, 8)])]
+    [[9, 8], [16, 5]]
+    >>> [list(x.shape) for [x] in reshaped([torch.zeros(100, 8)], 16)]
+    [[48, 8], [100, 5]]
+    """
+    first = next((t for t in inputs if isinstance(t, torch.Tensor) and t.dim()), None)
+    if first is None:
+        return
+    for axis in (0, -1) if first.dim() > 1 else (0,):
+        length = first.shape[axis]
+        if length > 1:
+            half = (length // 2) | 1 if length > 2 else 1
+            kept = length // 2 // multiple * multiple if length >= 2 * multiple > 2 else half
+            yield [
+                v.narrow(axis, 0, kept).clone(memory_format=torch.contiguous_format)
+                if isinstance(v, torch.Tensor) and v.dim() and v.shape[axis] == length
+                else children.copy_tree(v)
+                for v in inputs
+            ]
 
 
 def sparse(x: torch.Tensor) -> bool:
     """More than a twentieth of the elements are exactly zero."""
-    return bool((x == 0).float().mean() > 0.05)
+    return int((x == 0).sum()) > 0.05 * x.numel()
 
 
 def transform(value: Any, step: Callable[[torch.Tensor], torch.Tensor]) -> Any:

@@ -50,6 +50,12 @@ class Reference:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
+def other_shape(reference: Reference) -> InputSet | None:
+    """The set at another shape, made when it is asked for; None where the reference runs at no other."""
+    other = reference.extra.get("other")
+    return other() if callable(other) else other
+
+
 @dataclass(frozen=True, slots=True)
 class Broken:
     """Why a task cannot serve as a reference. `gate` is one of `check.GATES`."""
@@ -102,6 +108,7 @@ class References:
             "source": task.source, "seed": seed, "sets": protocol.sets, "plain": protocol.plain_sets,
             "probes": protocol.probes, "shake": protocol.shake, "shake_state": shake_state and protocol.shake,
             "float64": protocol.float64, "repeat": protocol.checks_task, "fixed_seed": protocol.fixed_seed,
+            "other_shape": protocol.other_shape,
         }  # fmt: skip
 
     def _run(
@@ -134,7 +141,8 @@ class References:
             for name in ("init", "init_seed", "noise_seed", "state", "training", "ops", "again", "seconds")
         }
         sets = tuple(InputSet(**row) for row in answer["sets"])
-        return Reference(sets=sets, **fields)
+        other = answer.get("other")
+        return Reference(sets=sets, extra={"other": InputSet(**other) if other else None}, **fields)
 
 
 def _size(value: Any) -> int:
