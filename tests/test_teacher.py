@@ -280,6 +280,15 @@ LARGE = {
     "a deep product": (
         module("return torch.relu(x @ y)", "torch.randn(5, 150), torch.randn(150, 7)", names="x, y"), "deep"
     ),
+    "a phase at a time": (
+        module("return torch.relu(self.up(x) + y)", "torch.randn(2, 4, 5, 6), torch.randn(2, 6, 11, 13)",
+               "self.up = nn.ConvTranspose2d(4, 6, 3, stride=2)", "x, y"), "phases"
+    ),
+    "a phase at a time: groups, padding, unequal strides": (
+        module("return self.up(x)", "torch.randn(2, 4, 5, 6, 4)",
+               "self.up = nn.ConvTranspose3d(4, 6, (3, 5, 4), stride=(2, 3, 1), padding=(1, 2, 1), "
+               "output_padding=(1, 0, 0), groups=2)"), "phases"
+    ),
     "a deep linear layer": (
         module("return F.gelu(self.fc(x))", "torch.randn(4, 3, 144)", "self.fc = nn.Linear(144, 6)"), "deep"
     ),

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from kzlib.teacher.emit import Argument, Emitter, finite_repr
-from kzlib.teacher.expr import INT, Expr, const, product, substitute, var, walk
+from kzlib.teacher.expr import INT, TRUE, Expr, const, product, substitute, var, walk
 from kzlib.teacher.graph import Unsupported
 from kzlib.teacher.host import size_text
 from kzlib.teacher.kernel import Kernel, Printed
@@ -134,7 +134,10 @@ class CudaPrinter(Emitter):
 
     def store_line(self, value: Expr, lead: str = "") -> None:
         text = self.text(value)
-        offset = self.text(self.offset(self.kernel.store()))
+        store = self.kernel.store()
+        offset = self.text(self.offset(store))
+        if store.args[-1] != TRUE:
+            lead = f"if ({self.text(store.args[-1])}) {lead}"
         self.line(f"{lead}{self.pointer(self.kernel.out)}[{offset}] = {text};")
 
     def open_block(self, head: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kzlib.teacher.expr import Buffer, Expr, load, value_of
+from kzlib.teacher.expr import TRUE, Buffer, Expr, load, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Space:
     coords: tuple[Expr, ...] = ()  # index of the output tensor
     store_shape: tuple[Expr, ...] = ()  # finer shape of the same memory, when a channel is (group, channel in group)
     store_index: tuple[Expr, ...] = ()
+    guard: Expr = TRUE  # where `coords` lie inside the output
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,9 @@ class Kernel:
     def store(self) -> Expr:
         """The output element as a load expression, so that its offset is printed like any other."""
         if self.space.store_shape:
-            return load(
-                Buffer(self.out.text, self.space.store_shape, self.out.dtype, self.out.hint), self.space.store_index
-            )
-        return load(self.out, self.space.coords)
+            fine = Buffer(self.out.text, self.space.store_shape, self.out.dtype, self.out.hint)
+            return load(fine, self.space.store_index, self.space.guard)
+        return load(self.out, self.space.coords, self.space.guard)
 
     def row_length(self) -> int:
         out = 1

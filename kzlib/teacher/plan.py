@@ -28,6 +28,7 @@ from kzlib.teacher.expr import (
     scalar,
     value_of,
     var,
+    variables,
     walk,
     where,
 )
@@ -184,7 +185,7 @@ class Plan:
         if space is None:
             coords = index_variables(lazy.shape)
             space = Space(outer=coords, coords=tuple(_zero_unit(c) for c in coords))
-        kind, body, space = flattened(kind, lazy.value(space.coords), space)
+        kind, body, space = flattened(kind, inside(lazy.value(space.coords), space), space)
         kind, body, space, state = spread(self, kind, body, space, lazy.state)
         kind, body, space = flattened(*deepened(self, kind, body, space))
         host = self.name("h")
@@ -337,6 +338,22 @@ class Plan:
         return self.get(node.args[0])
 
 
+def inside(body: Expr, space: Space) -> Expr:
+    """What follows a product reads only where the output's coordinates lie inside."""
+    moving = {n for c in space.coords if c.op not in ("var", "const") for n in variables(c)}
+    if space.guard == TRUE:
+        return body
+
+    def change(x: Expr) -> Expr | None:
+        if x.op == "dot":
+            return x
+        if x.op == "load" and moving & variables(x):
+            return Expr("load", (*x.args[:-1], both(space.guard, x.args[-1])), x.attr, x.dtype)
+        return None
+
+    return rewrite(body, change)
+
+
 def flattened(kind: str, body: Expr, space: Space) -> tuple[str, Expr, Space]:
     """Rows of one element, and reductions over nothing, are plain maps."""
     if kind == "scan" and all(value_of(v.attr[1]) == 1 for v in space.row):
@@ -380,7 +397,8 @@ def localise(body: Expr, space: Space, table: dict[Expr, Expr]) -> tuple[Expr, S
         return tuple(rewrite(e, change) for e in items)
 
     new = Space(many(space.outer), many(space.row), many(space.batch), many(space.m), many(space.n), space.across,
-                many(space.coords), tuple(size(s) for s in space.store_shape), many(space.store_index))  # fmt: skip
+                many(space.coords), tuple(size(s) for s in space.store_shape), many(space.store_index),
+                rewrite(space.guard, change))  # fmt: skip
     return rewrite(body, change), new
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kzlib.records import Backend, Task
+from kzlib.records import Backend, Candidate, Task
 
 TRIES = 24
+BACKENDS: tuple[Backend, ...] = ("triton", "cuda")
 
 
 def example(api: str, seed: int = 0) -> Task | None:
@@ -59,22 +61,51 @@ def supported_apis(backend: Backend) -> tuple[str, ...]:
     return tuple(a.name for a in catalogue() if supports(a.name, backend))
 
 
-def markdown(names: Iterable[tuple[str, str]]) -> str:
-    """The table of docs/teacher_apis.md from (API, operator class) pairs."""
-    both = {b: set(supported_apis(b)) for b in ("triton", "cuda")}  # type: ignore[arg-type]
-    rows = list(names)
-    count = sum(n in both["triton"] and n in both["cuda"] for n, _ in rows)
+@dataclass
+class Row:
+    """One API of the table: what was said about the kernels of its sample ("" where nothing was)."""
+
+    api: str
+    operator_class: str
+    candidates: str = ""  # ids of the kernels' texts
+    triton: str = ""
+    cuda: str = ""
+
+
+def examples(api: str, operator_class: str) -> tuple[Row, Task | None, list[Candidate]]:
+    """The API's row, still without verdicts, its task, and a kernel for each backend that has one."""
+    from kzlib.teacher.compiler import compile_graph
+    from kzlib.teacher.graph import Unsupported, trace
+
+    task = example(api)
+    if task is None:
+        return Row(api, operator_class), None, []
+    made = []
+    for backend in BACKENDS:
+        try:
+            text, _, _ = compile_graph(task.source, trace(task.source), backend)
+        except Unsupported:
+            continue
+        made.append(Candidate(task.id, backend, text))
+    return Row(api, operator_class, " ".join(c.id for c in made)), task, made
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The table of docs/teacher_apis.md.
+
+    >>> markdown([Row("torch.sum", "reduction", "a b", "pass", "compiles")]).splitlines()[2][:37]
+    '1 of 1 catalogue names have kernels i'
+    """
+    count = sum(r.triton == "pass" and r.cuda in ("pass", "compiles") for r in rows)
     lines = [
         "# APIs the teacher knows",
         "",
-        f"{count} of {len(rows)} catalogue names have kernels in both backends. Written by "
+        f"{count} of {len(rows)} catalogue names have kernels in both backends that were judged on a sample: Triton by "
+        "the strict verifier, CUDA by the strict verifier (pass) or by nvcc alone (compiles). Written by "
         "`python scripts/teacher_apis.py`; do not edit.",
         "",
         "| API | class | Triton | CUDA |",
         "| --- | --- | --- | --- |",
     ]
-    lines += [
-        f"| `{n}` | {c} | {'yes' if n in both['triton'] else ''} | {'yes' if n in both['cuda'] else ''} |"
-        for n, c in rows
-    ]
+    lines += [f"| `{r.api}` | {r.operator_class} | {r.triton} | {r.cuda} |" for r in rows]
     return "\n".join(lines) + "\n"

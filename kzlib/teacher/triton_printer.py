@@ -131,7 +131,7 @@ class TritonPrinter(Emitter):
         text = self.text(value)
         store = self.kernel.store()
         where = self.text(self.offset(store), 7)
-        mask = self.mask_of(self.offset(store))
+        mask = self.mask_of(self.offset(store), store.args[-1])
         if self.kernel.kind == "map" and where == "0":
             where, mask = "i", "mask"
         pointer = self.pointer(self.kernel.out)

@@ -14,6 +14,7 @@ from kzlib.teacher.kernel import Space
 from kzlib.teacher.plan import Lazy, Plan, guarded
 
 Shape = tuple[Expr, ...]
+PHASES = 1 << 20  # outputs from which a strided transposed convolution is done phase by phase
 SPATIAL = {1: ("t",), 2: ("h", "w"), 3: ("d", "h", "w")}
 
 
@@ -168,6 +169,10 @@ def transposed(
     out = [x.shape[0], w.shape[1] * groups]
     out += [(x.shape[2 + i] - 1) * s[i] + (d[i] * (taps[i] - 1) + extra[i] + 1 - 2 * p[i]) for i in range(n)]
 
+    large = e.numel(tuple(out)) >= plan.schedule.get("phases", PHASES)
+    if large and max(s) > 1 and max(d) == 1 and out[1] != const(1):
+        return by_phase(plan, x, w, bias, tuple(out), groups, s, p)
+
     def gather(c: Shape, ks: Shape) -> tuple[Shape, Expr]:
         """Output o takes input i where o + pad = i * stride + tap * dilation."""
         spots, guard = [], e.TRUE
@@ -185,6 +190,50 @@ def transposed(
         return w.value((channel, j, *ks))
 
     return anchor(plan, x, w, bias, tuple(out), groups, taps, gather, weight, f"conv_transpose{n}d")
+
+
+def by_phase(
+    plan: Plan, x: Lazy, w: Lazy, bias: Any, out: Shape, groups: int, s: tuple[int, ...], p: tuple[int, ...]
+) -> Lazy:
+    """A strided transposed convolution as one dense product a phase: outputs with equal (o + pad) % stride use the
+    same taps, so no tap is tried in vain."""
+    n, taps, names = len(s), w.sizes[2:], SPATIAL[len(s)]
+    per_in, per_out = e.idiv(x.shape[1], const(groups)), e.idiv(out[1], const(groups))
+    g = e.var("g", const(groups))
+    batch, oc, ic = e.var("b", out[0]), e.var("oc", per_out), e.var("ic", per_in)
+    phase = tuple(e.var(f"p{a}", const(s[i])) for i, a in enumerate(names))
+    low = tuple(p[i] % s[i] for i in range(n))
+    quotient = tuple(e.var(f"q{a}", (out[2 + i] + (low[i] + s[i] - 1)) // s[i]) for i, a in enumerate(names))
+    steps = tuple(e.var(f"j{a}", const(-(-taps[i] // s[i]))) for i, a in enumerate(names))
+    spots, guard, reads, ks, read, weighed = [], e.TRUE, [], [], e.TRUE, e.TRUE
+    for i, a in enumerate(names):
+        spot = e.named(zero(quotient[i]) * s[i] + zero(phase[i]) - low[i], f"o{a}")
+        if low[i]:
+            guard = both(guard, compare("ge", spot, 0))
+        if low[i] or e.value_of(out[2 + i]) % s[i]:
+            guard = both(guard, compare("lt", spot, out[2 + i]))
+        spots.append(spot)
+        source = e.named(zero(quotient[i]) + (p[i] - low[i]) // s[i] - zero(steps[i]), f"i{a}")
+        read = both(read, compare("ge", source, 0), compare("lt", source, x.shape[2 + i]))
+        reads.append(source)
+        tap = zero(phase[i]) + zero(steps[i]) * s[i]
+        if taps[i] % s[i]:
+            tap = e.named(tap, f"k{a}")
+            weighed = both(weighed, compare("lt", tap, const(taps[i])))
+        ks.append(tap)
+    b = None if bias is None else plan.map(bias)
+    channel = zero(g) * per_in + zero(ic)
+
+    def at(c: Shape) -> Expr:
+        left = guarded(w, (channel, zero(oc), *ks), weighed)
+        dot = Expr("dot", (left, guarded(x, (c[0], channel, *reads), read)), ("add", ic, *steps))
+        return e.named(dot + b.value((c[1],)), f"conv_transpose{n}d") if b is not None else dot
+
+    fine, index = (out[0], const(groups), per_out, *out[2:]), (zero(batch), zero(g), zero(oc), *spots)
+    space = Space(outer=(batch, g, oc, *phase, *quotient), batch=(g, *phase), m=(oc,), n=(batch, *quotient),
+                  across=True, coords=(zero(batch), zero(g) * per_out + zero(oc), *spots), store_shape=fine,
+                  store_index=index, guard=guard)  # fmt: skip
+    return Lazy(out, x.dtype, at, "dot", space, ops=x.ops)
 
 
 TABLE: dict[str, Any] = {
