@@ -7,6 +7,7 @@ each round the APIs that were practised move towards a ceiling, popular ones fas
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,10 +56,11 @@ class ScriptedCoder:
 
 @dataclass(slots=True)
 class Simulation:
-    """What happened, round by round: the sets drawn and the share of answers that passed."""
+    """What happened, round by round: the sets drawn, the share of answers that passed, the estimate after them."""
 
     sets: list[list[tuple[str, ...]]] = field(default_factory=list)
     solved: list[float] = field(default_factory=list)
+    weakness: list[Weakness] = field(default_factory=list)
 
 
 def simulate(
@@ -75,6 +77,7 @@ def simulate(
         for apis, count in zip(drawn, passed, strict=True):
             weakness.update(apis, count / answers, answers)
         found.sets.append(drawn)
+        found.weakness.append(deepcopy(weakness))
         found.solved.append(sum(passed) / (answers * len(drawn)))
         coder.practise(drawn)
         weakness.decay()

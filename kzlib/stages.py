@@ -99,6 +99,8 @@ FIGURES = Stage(
     ("tasks.jsonl", "answers.jsonl", "verdicts.jsonl"),
 )
 
+HACKING = Stage("07_reward_hacking", "07_reward_hacking", ("run",), (), ("reward_hacking.json",), timed=True)
+
 
 def stages(rounds: int) -> tuple[Stage, ...]:
     """Every stage of a run with that many rounds, in the order they run.
@@ -107,4 +109,4 @@ def stages(rounds: int) -> tuple[Stage, ...]:
     ['03_proposer_rl.r1', '04_coder_rl.r1']
     """
     turns = [turn(r) for r in range(1, rounds + 1) for turn in (proposer, coder)]
-    return (SETUP, SAMPLING, COLD_START, *turns, evaluation(rounds), FIGURES)
+    return (SETUP, SAMPLING, COLD_START, *turns, evaluation(rounds), FIGURES, HACKING)

@@ -71,7 +71,7 @@ def api_graph(frame: pd.DataFrame) -> Figure:
             zorder=2,
         )
         x, y = own["x"].mean(), own["y"].mean()
-        _around(axis, x, y, f"{group} ({len(own)})")
+        around(axis, x, y, f"{group} ({len(own)})")
     axis.set_xlim(-1.55, 1.55)
     axis.set_ylim(-1.55, 1.55)
     axis.set_aspect("equal")
@@ -79,7 +79,7 @@ def api_graph(frame: pd.DataFrame) -> Figure:
     return figure
 
 
-def _around(axis: Axes, x: float, y: float, text: str) -> None:
+def around(axis: Axes, x: float, y: float, text: str) -> None:
     """Text outside the ring, read outwards from the direction (x, y)."""
     angle = float(np.degrees(np.arctan2(y, x)))
     left = abs(angle) > 90
