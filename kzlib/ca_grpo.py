@@ -22,6 +22,7 @@ from torch import Tensor
 from trl import GRPOTrainer
 
 from kzlib import decoding
+from kzlib.seeds import child_seed
 from kzlib.training import RewindStepLog, StepLog
 
 # Nats a token between engine and trainer: bf16 alone makes about 0.02, weights of another step far more (P26).
@@ -210,7 +211,12 @@ class GroupTrainer(GRPOTrainer):
 
     def _generate_single_turn(self, prompt_ids: list, *rest: Any, **kwargs: Any) -> tuple[list, Any]:
         if self.use_vllm:
-            return super()._generate_single_turn(prompt_ids, *rest, **kwargs)
+            # TRL seeds a colocated engine with the process's number alone (P27); it draws from this process's streams.
+            with torch.random.fork_rng():
+                torch.manual_seed(
+                    child_seed(self.args.seed, "vllm", self.state.global_step, self.accelerator.process_index)
+                )
+                return super()._generate_single_turn(prompt_ids, *rest, **kwargs)
         model = self.accelerator.unwrap_model(self.model_wrapped)
         model.eval()
         if self._sampler is None:
@@ -258,6 +264,8 @@ class GroupTrainer(GRPOTrainer):
         names = [row["outcome"] for row in rows if "outcome" in row]
         self._facts["outcomes"] = {name: names.count(name) for name in sorted(set(names))}
         self._facts |= self._summary(rows)
+        # What a reward function did besides judging (the frozen Coder's sampling) is no part of judging.
+        self._facts["seconds/verify"] -= self._facts.get("seconds/solve", 0.0)
         if self.accelerator.is_main_process and self._rollout_log and self.model.training:
             self._rollout_log.append(*rows)
         return out
@@ -274,7 +282,8 @@ class GroupTrainer(GRPOTrainer):
                 "set engine to transformers, or run this notebook again from its newest checkpoint"
             )
         row = {"step": self.state.global_step, **self._facts, **_step_values(logs)}
-        row["seconds/train"] = max(0.0, row.pop("step_time", 0.0) - row["seconds/generate"] - row["seconds/verify"])
+        spent = sum(row.get(f"seconds/{part}", 0.0) for part in ("generate", "solve", "verify"))
+        row["seconds/train"] = max(0.0, row.pop("step_time", 0.0) - spent)
         if self.accelerator.is_main_process:
             if self._step_log:
                 self._step_log.append(row)

@@ -21,7 +21,7 @@ from kzlib import policy, stabilizers
 from kzlib.ca_grpo import CAGRPO, CAGRPOTrainer, GroupTrainer
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
 from kzlib.records import Answer, Backend, Task, Verdict, append_jsonl, from_json
-from kzlib.rewards import CoderReward, ProposerReward, Solve, coder_summary, proposer_summary
+from kzlib.rewards import CoderReward, ProposerReward, Solve, coder_summary
 from kzlib.seeds import child_seed
 from kzlib.training import StepLog, StopInTime, device_arguments, newest_checkpoint, read_steps
 from kzlib.workspace import Run
@@ -50,7 +50,10 @@ class GroupSettings:
 
 
 def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str], **changes: Any) -> GRPOConfig:
-    """TRL's configuration of a phase: one batch of answers a step, learning rate constant after one step of warm-up."""
+    """TRL's configuration of a phase: one batch of answers a step, learning rate constant after one step of warm-up.
+
+    vLLM shares the training GPUs, unless `KZ_VLLM_SERVER` names a `trl vllm-serve` (its URL).
+    """
     answers = settings.prompts_per_step * settings.group_size
     per_process = answers // settings.processes
     micro = min(settings.micro_batch, per_process)
@@ -63,6 +66,8 @@ def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str], *
     generation: dict[str, Any] = {}
     if settings.engine == "vllm":
         generation = {"use_vllm": True, "vllm_mode": "colocate", "vllm_gpu_memory_utilization": 0.3}
+        if server := os.environ.get("KZ_VLLM_SERVER"):
+            generation = {"use_vllm": True, "vllm_mode": "server", "vllm_server_base_url": server}
     return GRPOConfig(
         output_dir=str(folder),
         max_steps=settings.steps,
@@ -148,7 +153,7 @@ def proposer_phase(
     """Train the Proposer in place by group-relative advantages of the frontier reward; returns the step log's rows."""
     sets = draw(api_sets, settings.steps * settings.prompts_per_step, child_seed(settings.seed, "sets"))
     rows = [{"prompt": as_model_input(proposer_prompt(s, style), tokenizer, style), "apis": list(s)} for s in sets]
-    plan = Plan(GroupTrainer, [reward.reward], reward.last_rows, proposer_summary)
+    plan = Plan(GroupTrainer, [reward.reward], reward.last_rows, reward.summary)
     return _train(plan, proposer, tokenizer, rows, settings, folder, on_step)
 
 

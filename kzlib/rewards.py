@@ -7,6 +7,7 @@ says what happened; the trainer adds reward and advantage and writes it. Source:
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -185,6 +186,7 @@ class ProposerReward:
     protocol: str = "strict"
     frontier: bool = True  # False: every valid module earns 1 (the ablation without the frontier reward)
     rows: list[dict[str, Any]] = field(default_factory=list)
+    solving: float = 0.0  # seconds that the frozen Coder wrote in the last call
 
     def reward(
         self,
@@ -203,6 +205,7 @@ class ProposerReward:
 
     def score_texts(self, texts: Sequence[Text], sets: Sequence[tuple[str, ...]]) -> list[float | None]:
         """Rewards of proposals for the given API sets; the harvest asks the same."""
+        self.solving = 0.0
         modules = [proposed(t.text, t.finish_reason, names) for t, names in zip(texts, sets, strict=True)]
         checks = self.checked(modules, sets)
         valid = [m for m, check in zip(modules, checks, strict=True) if m and check.valid]
@@ -235,7 +238,9 @@ class ProposerReward:
         """K answers of the frozen Coder to every module, judged together: verdicts come while others still build."""
         if not unique:
             return
+        start = time.perf_counter()
         written = self.solve(list(unique), self.k)
+        self.solving += time.perf_counter() - start
         answers = [
             Answer(task.id, i, self.backend, t.text, t.tokens, t.finish_reason)
             for task, texts in zip(unique, written, strict=True)
@@ -259,6 +264,11 @@ class ProposerReward:
 
     def last_rows(self) -> list[dict[str, Any]]:
         return self.rows
+
+    def summary(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """`proposer_summary`, with the seconds and the tokens of the frozen Coder."""
+        tokens = sum(answer["tokens"] for row in rows for answer in row["coder_answers"])
+        return proposer_summary(rows) | {"seconds/solve": self.solving, "coder_tokens": tokens}
 
 
 def coder_summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:

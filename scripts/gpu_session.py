@@ -97,7 +97,7 @@ def costs(root: Path) -> list[dict[str, object]]:
     return rows
 
 
-PARTS = ("generate", "verify", "train")
+PARTS = ("generate", "solve", "verify", "train")
 
 
 def metrics_of(root: Path, stage: str) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import os
@@ -17,7 +18,7 @@ import pytest
 import torch
 from rl_doubles import check, judge, readable, tasks, tiny
 
-from kzlib import coevolution, evaluation, policy, rewards
+from kzlib import coevolution, decoding, evaluation, policy, rewards
 from kzlib.ca_grpo import CAGRPO, advantages, as_groups, reward
 from kzlib.coevolution import GroupSettings, coder_phase, draw, harvest, pool_of, proposer_phase, records_of
 from kzlib.records import Answer, Task, Verdict
@@ -174,6 +175,24 @@ def test_batches_that_do_not_split_are_refused_with_two_that_work(change: dict, 
         coevolution.trainer_arguments(replace(SETTINGS, **change), tmp_path)
 
 
+def test_a_copy_that_samples_has_the_trained_weights_at_every_step(
+    whole: tuple[Path, str, list], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P26: as on a GPU, where a bf16 copy samples. A copy left at old weights would write other answers from step 2 on."""
+    monkeypatch.setattr(decoding, "sampler_of", copy.deepcopy)
+    model, rows = coder_run(tmp_path)
+    assert exact(rows) == exact(whole[2])
+    assert policy.fingerprint(model) == whole[1]
+
+
+def test_vllm_shares_the_card_or_is_a_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, engine="vllm")
+    assert coevolution.trainer_arguments(settings, tmp_path).vllm_mode == "colocate"
+    monkeypatch.setenv("KZ_VLLM_SERVER", "http://host:8000")
+    served = coevolution.trainer_arguments(settings, tmp_path)
+    assert (served.vllm_mode, served.vllm_server_base_url) == ("server", "http://host:8000")
+
+
 def proposer_reward(solve: Any = None, check: Any = check, **changes: Any) -> ProposerReward:
     coder, tokenizer = tiny(seed=1)
     solve = solve or coevolution.solver(coder, tokenizer, "triton", "compact", 6, 1.0, 3)
@@ -192,6 +211,7 @@ def test_proposer_phase_pays_the_frontier_and_leaves_the_coder_alone(tmp_path: P
     rows = proposer_phase(proposer, tokenizer, SETS, scored, replace(SETTINGS, steps=2), tmp_path)
     assert policy.fingerprint(coder) == before
     assert len(rows) == 2
+    assert all(row["seconds/solve"] > 0 and row["seconds/verify"] >= 0 and row["coder_tokens"] > 0 for row in rows)
     assert all(0 <= row["validity"] <= 1 and -1 <= row["frontier_reward"] <= 1 for row in rows)
     for row in read_steps(tmp_path / "rollouts.jsonl"):
         if row["valid"]:
