@@ -7,15 +7,15 @@ answer with its sample number in the evidence), so a killed run repeats at most 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kzlib import metrics
 from kzlib.answers import extract
@@ -78,11 +78,10 @@ class Subject:
     def stem(self) -> str:
         """
         >>> Subject("coder.r1", "kernelbench:/data:level1", "triton", 4).stem
-        'coder.r1.kernelbench-level1.triton'
+        'coder.r1.kernelbench-data-level1.triton'
         """
-        kind, *rest = self.task_set.split(":")
-        words = [kind, *[word for word in rest if "/" not in word]]
-        return f"{_safe(self.model)}.{_safe('-'.join(words))}.{self.backend}"
+        words = [Path(word).name if "/" in word else word for word in self.task_set.split(":")]
+        return f"{_safe(Path(self.model).name)}.{_safe('-'.join(words))}.{self.backend}"
 
     def key(self, tasks: Sequence[Task]) -> str:
         return content_id(json.dumps(dataclasses.asdict(self), sort_keys=True), *[task.id for task in tasks])
@@ -221,7 +220,7 @@ class _Store:
                 answer,
                 known[task.id, answer.sample],
                 model=self.subject.model,
-                task_set=self.subject.task_set.split(":")[0],
+                task_set=set_name(self.subject.task_set),
                 level=task.level,
             )
             for task in tasks
@@ -264,35 +263,6 @@ def _unreadable(answer: Answer, outcome: Outcome, rule: str, notes: tuple[str, .
     )
 
 
-def sampler(
-    model: Any, tokenizer: Any, max_new_tokens: int, temperature: float, top_p: float, engine: str = "transformers"
-) -> Write:
-    """Answers of a loaded model ("transformers"), a folder or Hub id ("vllm"), or an endpoint ("openai")."""
-    from kzlib import policy
-
-    def write(prompts: list[str], n: int, seed: int) -> Sequence[Sequence[Text]]:
-        return policy.generate(
-            model,
-            tokenizer,
-            prompts,
-            n,
-            max_new_tokens,
-            temperature,
-            top_p,
-            seed,
-            engine=engine,  # type: ignore[arg-type]
-        )
-
-    return write
-
-
-def prompter(tokenizer: Any, backend: Backend, style: str) -> Callable[[Task], str]:
-    """What a model is asked for a task: the Coder prompt in this style, through the tokenizer's chat template."""
-    from kzlib.prompts import as_model_input, coder_prompt
-
-    return lambda task: as_model_input(coder_prompt(task.source, backend, style), tokenizer, style)  # type: ignore[arg-type]
-
-
 def small(tasks: Iterable[Task], say: Callable[[str], None] = print) -> list[Task]:
     """Benchmark tasks at sizes for a CPU; one that runs soundly at no small size is left out and said so."""
     from kzlib.shrink import shrink_with, trial_server
@@ -309,6 +279,21 @@ def small(tasks: Iterable[Task], say: Callable[[str], None] = print) -> list[Tas
     finally:
         server.close()
     return kept
+
+
+def set_name(spec: str) -> str:
+    """How tables call a task source: its kind (levels are a column of their own), of a folder its name; never a path.
+
+    >>> [set_name(s) for s in ("heldout:1:scale=8", "kernelbench:/data/KernelBench:level1", "/data/mine", "hub:a/b")]
+    ['heldout x8', 'kernelbench', 'mine', 'hub a/b']
+    """
+    kind, _, rest = spec.partition(":")
+    if kind == "heldout":
+        scale = re.search(r"scale=(\d+)", rest)
+        return f"heldout x{scale.group(1)}" if scale else kind
+    if kind == "hub":
+        return f"hub {rest}"
+    return kind if rest else Path(spec).stem
 
 
 def choose(tasks: Sequence[Task], n: int) -> list[Task]:
@@ -345,21 +330,3 @@ def skipped(attempts: Iterable[Attempt]) -> dict[str, int]:
     """
     tasks = {(item.task_id, item.outcome.value) for item in attempts if item.outcome in NOT_JUDGED}
     return dict(sorted(Counter(outcome for _, outcome in tasks).items()))
-
-
-def checkpoint_digest(path: str | os.PathLike[str]) -> str:
-    """Sixteen hex digits of a checkpoint folder: names and sizes, and of each file its first and last mebibyte.
-
-    Training changes weights everywhere, so two checkpoints differ there; a 15 GB model costs milliseconds.
-    """
-    digest = hashlib.sha256()
-    for file in sorted(Path(path).rglob("*")):
-        if not file.is_file():
-            continue
-        size = file.stat().st_size
-        digest.update(f"{file.relative_to(path).as_posix()}:{size}".encode())
-        with file.open("rb") as stream:
-            digest.update(stream.read(1 << 20))
-            stream.seek(max(0, size - (1 << 20)))
-            digest.update(stream.read(1 << 20))
-    return digest.hexdigest()[:16]

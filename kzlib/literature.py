@@ -87,6 +87,7 @@ def table1(ours: Iterable[dict], backend: str = "cuda", levels: tuple[int, ...] 
     import pandas as pd
 
     cells = [("pass", 1), ("pass", 5), ("pass", 10), ("tokens", None)]
+    ours = list(ours)
     mine = [row for row in ours if row["backend"] == backend]
     table = []
     systems = dict.fromkeys((r.system, r.source) for r in find(source="kernelzero", backend=backend))
@@ -105,6 +106,10 @@ def table1(ours: Iterable[dict], backend: str = "cuda", levels: tuple[int, ...] 
                 hits = [r for r in own if (r["level"], r["metric"], r["k"]) == (level, metric, k)]
                 row[_column(level, metric, k)] = _own_cell(hits[0]) if hits else NOT_RUN
         table.append(row)
+    run_here = {row["model"] for row in mine}
+    for model in dict.fromkeys(row["model"] for row in ours if row["model"] not in run_here):
+        blank = {_column(level, metric, k): NOT_RUN for level in levels for metric, k in cells}
+        table.append({"model": model, "whose": f"this run, {NOT_RUN} in {backend}", "tasks": "", **blank})
     return pd.DataFrame(table)
 
 

@@ -138,17 +138,24 @@ def by_task(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
 def launch_bound(attempts: Iterable[Attempt]) -> frozenset[str]:
     """Tasks so small that launching dominates (report P36), by what their right answers showed.
 
-    The size of a task that nobody solved is not known: it stays with the large tasks, unless all solved ones are small.
+    The size of a task that nobody solved is not known: it stays with the large tasks, unless all solved ones of its
+    task set are small.
 
     >>> tiny = Attempt("tiny", 0, Outcome.PASS, speedup=3.0, timing_kind="modelled", launch_bound=True)
     >>> sorted(launch_bound([tiny, Attempt("unsolved", 0, Outcome.WRONG)]))
     ['tiny', 'unsolved']
     """
-    items = list(attempts)
+    sets: dict[str, list[Attempt]] = defaultdict(list)
+    for item in attempts:
+        sets[item.task_set].append(item)
+    return frozenset(task for items in sets.values() for task in _small_of(items))
+
+
+def _small_of(items: Sequence[Attempt]) -> set[str]:
     timed = [item for item in items if item.passed and item.speedup is not None]
     small = {item.task_id for item in timed if item.launch_bound}
     large = {item.task_id for item in timed} - small
-    return frozenset(small if large or not small else {item.task_id for item in items})
+    return small if large or not small else {item.task_id for item in items}
 
 
 def score_tasks(

@@ -126,8 +126,9 @@ class CoderSection(_GroupRL):
 
 
 class EvaluationSection(_Section):
-    benchmark: str  # task source: "heldout", a folder, "kernelbench:PATH:level1", "hub:ID"
-    eval_tasks: Count  # tasks taken from it
+    eval_models: list[str]  # what is evaluated: checkpoints, folders, Hub ids, servers; [] the cold start and last Coder
+    benchmarks: Annotated[list[str], Field(min_length=1)]  # task sources: "heldout", "kernelbench:PATH:level1", ...
+    eval_tasks: Count  # tasks taken from each
     eval_samples: Count  # answers a task (n)
     ks: Annotated[list[Count], Field(min_length=1)]  # k of pass@k and fast_p@k
     speed_thresholds: Annotated[list[Positive], Field(min_length=1)]  # p of fast_p@k

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from kzlib.baselines import Baseline, over_compiled, time_baselines
@@ -39,6 +41,17 @@ def test_a_reference_that_breaks_or_hangs_ends_its_child_only():
     assert first.eager_us is None
     assert "this module is broken" in first.reason
     assert "not done in" in time_baselines([hangs], "cpu", seconds=8)[0].reason
+
+
+def test_what_was_timed_is_kept_and_a_torn_line_is_timed_again(tmp_path):
+    broken = Task("raise ValueError('this module is broken')")
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text('{"task_id": "known", "eager_us": 2.0, "compiled_us": 1.0, "reason": ""}\n{"task_id": "to')
+    found = time_baselines([Task("never run", id="known"), broken, broken], "cpu", kept=kept)
+    assert [row.task_id for row in found] == ["known", broken.id]
+    assert (found[0].eager_us, found[1].eager_us) == (2.0, None)
+    lines = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert [row["task_id"] for row in lines] == ["known", broken.id]
 
 
 @pytest.mark.gpu

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -24,7 +25,7 @@ from kzlib.metrics import (
     speeds,
     token_cost,
 )
-from kzlib.records import Outcome
+from kzlib.records import NOT_JUDGED, Outcome
 
 PASS, WRONG = Outcome.PASS, Outcome.WRONG
 
@@ -101,6 +102,35 @@ def test_no_code_truncated_and_cheats_are_failures_of_the_candidate():
     assert pass_at(attempts, k=1).value == pytest.approx(0.2)
 
 
+OUTCOMES = st.sampled_from([PASS, PASS, WRONG, Outcome.NO_CODE, Outcome.CHEAT, *NOT_JUDGED])
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.lists(st.tuples(OUTCOMES, st.floats(0.1, 4)), min_size=1, max_size=6), max_size=5), st.integers(1, 4)
+)
+def test_scores_over_tasks_equal_a_slow_twin(tasks, k):
+    """Brute force: every task that has k judged answers counts with the share of its draws that hold a hit."""
+    attempts = [
+        Attempt(str(t), i, outcome, speedup=s if outcome is PASS else None,
+                timing_kind="measured" if outcome is PASS else None)
+        for t, rows in enumerate(tasks) for i, (outcome, s) in enumerate(rows)
+    ]  # fmt: skip
+    for p in (None, 1.0):
+        shares, too_few = [], 0
+        for rows in tasks:
+            hits = [o is PASS and (p is None or s > p) for o, s in rows if o not in NOT_JUDGED]
+            draws = list(itertools.combinations(hits, k))
+            if draws:
+                shares.append(sum(any(draw) for draw in draws) / len(draws))
+            else:
+                too_few += 1
+        found = pass_at(attempts, k, draws=10) if p is None else fast_p_at(attempts, p, k, draws=10)
+        assert found.tasks == len(shares)
+        assert sum(found.left_out.values()) == too_few
+        assert found.value == (pytest.approx(sum(shares) / len(shares)) if shares else None)
+
+
 def test_nothing_to_average_says_why():
     estimate = pass_at(of("a", Outcome.INFRA), k=1)
     assert estimate.value is None
@@ -129,6 +159,8 @@ def test_unsolved_tasks_do_not_make_a_speed_of_zero_where_every_solved_task_is_t
     assert fast_p_at(attempts, p=1.0, k=1).value is None
     assert launch_bound(attempts) == {"tiny", "unsolved"}
     assert launch_bound([*attempts, *timed("big", 2.0)]) == {"tiny"}
+    elsewhere = [dataclasses.replace(item, task_set="kernelbench") for item in timed("big", 2.0)]
+    assert launch_bound([*attempts, *elsewhere]) == {"tiny", "unsolved"}  # another set's size says nothing of this one
 
 
 def test_a_correct_kernel_without_a_time_makes_speed_unknown_not_slow():
