@@ -117,7 +117,7 @@ class _Batch:
 
     def _take(self, logits: Tensor) -> None:
         drawn = draw(logits[:, -1].float(), self.temperature, self.top_p)
-        drawn = torch.where(self.ended, self.pad, drawn)
+        drawn = drawn.masked_fill(self.ended, self.pad)
         self.written.index_copy_(1, self.count, drawn[:, None])
         self.token.copy_(drawn[:, None])
         self.ended.logical_or_(drawn == self.end)
@@ -147,7 +147,7 @@ def draw(logits: Tensor, temperature: float, top_p: float) -> Tensor:
     probabilities = (logits / temperature).softmax(-1)
     if top_p < 1:
         ordered, places = probabilities.sort(-1, descending=True)
-        kept = torch.where(ordered.cumsum(-1) - ordered >= top_p, 0, ordered)
+        kept = ordered.masked_fill(ordered.cumsum(-1) - ordered >= top_p, 0)
         probabilities = torch.zeros_like(probabilities).scatter(-1, places, kept)
     # p / Exp(1) is largest at i with probability p_i; torch.multinomial looks at values, which a recording cannot.
     return (probabilities / torch.empty_like(probabilities).exponential_()).argmax(-1)

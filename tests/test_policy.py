@@ -113,6 +113,21 @@ def test_a_step_for_the_recording_looks_at_no_value() -> None:
             batch.step()
 
 
+@pytest.mark.gpu
+def test_a_recorded_step_writes_what_the_cpu_writes_and_draws_anew() -> None:
+    model, tokenizer = tiny()
+    rows = tokenizer(["abc", "ModelNew: ab", "h", "class", "e", "fgh abc"])["input_ids"]
+    wanted = decoding.sample_rows(model.eval(), tokenizer, rows, 40, 0.0, 1.0)
+    assert decoding.sample_rows(model.to("cuda"), tokenizer, rows, 40, 0.0, 1.0) == wanted  # fp32 on both
+    a, b = (generate(model, tokenizer, ["ab"] * 8, max_new_tokens=30, seed=seed) for seed in (1, 1))
+    assert a == b
+    assert len({g[0].text for g in a}) > 1
+    trained = decoding.sampler_of(model)
+    with torch.no_grad():
+        next(model.parameters()).zero_()
+    assert (next(decoding.refreshed(trained, model).parameters()) == 0).all()
+
+
 def test_top_p_keeps_the_smallest_set_that_holds_p() -> None:
     logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log().repeat(4000, 1)
     torch.manual_seed(0)

@@ -178,7 +178,7 @@ def test_batches_that_do_not_split_are_refused_with_two_that_work(change: dict, 
 def test_a_copy_that_samples_has_the_trained_weights_at_every_step(
     whole: tuple[Path, str, list], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P26: as on a GPU, where a bf16 copy samples. A copy left at old weights would write other answers from step 2 on."""
+    """P26: as on a GPU, where a bf16 copy samples. Left at old weights, it would write other answers from step 2 on."""
     monkeypatch.setattr(decoding, "sampler_of", copy.deepcopy)
     model, rows = coder_run(tmp_path)
     assert exact(rows) == exact(whole[2])
