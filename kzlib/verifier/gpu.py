@@ -9,13 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
-from kzlib.verifier import gpu_pairs, gpu_plan, timing, wire
+from kzlib.records import Candidate, Outcome, Task, Timing, Verdict, content_id
+from kzlib.verifier import gpu_pairs, gpu_plan, precompile, timing, wire
 from kzlib.verifier.build import BadRequest, Builder, BuildFailed, BuildTimeout, build_glue
 from kzlib.verifier.check import TaskCheck, check_reference
 from kzlib.verifier.extension import Extension
@@ -105,6 +107,8 @@ class GpuJudge(Judge):
         self._need_locks: dict[str, threading.Lock] = {}
         self._builder = builder
         self._glue: Path | None = None
+        self._store: Store | None = None
+        self._facts: dict[str, Any] = {}
         self._build_lock = threading.Lock()
 
     def expect(self, count: int) -> None:
@@ -255,6 +259,41 @@ class GpuJudge(Judge):
     def refuse(self, job: Job) -> None:
         """Build what the candidate will ask for; raise `Ended` when that fails."""
         self._extensions(job)
+        if "triton" in job.candidate.source and not hasattr(job, "kernels"):
+            start = time.perf_counter()
+            try:
+                job.kernels = self._compiled(job)  # type: ignore[attr-defined]
+            except (StoreBusy, OSError) as error:
+                raise Ended(Outcome.INFRA, "build", f"the build store failed: {error}") from None
+            job.spend("compile", start)
+
+    def _compiled(self, job: Job) -> dict[str, bytes]:
+        """The candidate's Triton kernels for its task's shapes, compiled now or earlier; none where it needs a run."""
+        if self._store is None:
+            self._store, self._facts = Store(), precompile.device_facts(self.device)
+        arch = self._facts["capability"][0] * 10 + self._facts["capability"][1]
+        entries = list(job.protocol.entries)
+        key = content_id("triton kernels", job.candidate.source, job.task.source, *entries, str(arch), self.name,
+                         triton_version(), torch.__version__)  # fmt: skip
+        made = False
+
+        def make(folder: Path) -> None:
+            nonlocal made
+            made = True
+            request = {"candidate": job.candidate.source, "task": job.task.source, "entries": entries, "arch": arch,
+                       "device": self._facts}  # fmt: skip
+            with self.server().fork("kzlib.verifier.precompile:compile_main") as child:
+                try:
+                    child.send(request)
+                    answer = child.receive(job.protocol.load_seconds, precompile.MAX_BYTES)
+                    precompile.keep(precompile.checked(answer["files"]), folder)
+                except (wire.WireError, wire.Deadline, KeyError, TypeError):
+                    precompile.keep({}, folder)  # its own run will tell
+
+        entry = self._store.build(key, make, wait=2 * job.protocol.load_seconds)
+        files = precompile.kept(entry)
+        job.evidence["compiled_ahead"] = "now" if made and files else "stored" if files else "nothing"
+        return files
 
     def _extensions(self, job: Job) -> list[tuple[str, str, str]]:
         known = getattr(job, "extensions", None)
@@ -313,8 +352,10 @@ class GpuJudge(Judge):
     def job_request(self, job: Job, reference: Reference) -> dict[str, Any]:
         extensions = self._extensions(job)
         glue = str(self._glue) if self._glue is not None and asks_for_builds(job.candidate.source) else ""
-        return {**super().job_request(job, reference), "role": "candidate", "extensions": extensions, "glue": glue,
-                "failed": getattr(job, "failed", {})}  # fmt: skip
+        return {
+            **super().job_request(job, reference), "role": "candidate", "kernels": getattr(job, "kernels", {}),
+            "extensions": extensions, "glue": glue, "failed": getattr(job, "failed", {}),
+        }  # fmt: skip
 
     # --- talking ------------------------------------------------------------------------------------------------------
 
@@ -401,6 +442,12 @@ class GpuJudge(Judge):
             round(result.spread, 4),
             result.launch_bound,
         )
+
+
+@cache
+def triton_version() -> str:
+    """Of the installed Triton, without importing it."""
+    return metadata.version("triton")
 
 
 def _clock(device: int) -> int | None:

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from kzlib.verifier import children, gpu_wire, loader, wire
+from kzlib.verifier import children, gpu_wire, loader, precompile, wire
 from kzlib.verifier.candidate import CandidateError, flags, output_problem, threads
 from kzlib.verifier.gpu_clock import DEVICE, Clock, timed_call
 from kzlib.verifier.gpu_launches import Launches
@@ -46,6 +46,8 @@ def warm_up() -> None:
         torch.cuda.is_available = asks
     if torch.cuda._is_in_bad_fork() or torch.cuda.is_initialized():
         raise RuntimeError("the fork server must not touch the device")
+    with precompile.Elsewhere(), torch.no_grad():
+        torch.nn.Linear(4, 4).cuda()(torch.randn(2, 4, device="cuda"))
     model = torch.nn.Linear(4, 4)
     with torch.no_grad(), OpLog():
         torch.nn.functional.gelu(model(torch.randn(2, 4))).sum()
@@ -317,6 +319,7 @@ class GpuSession:
         """Import the file, construct the model under the reference's seed."""
         self.flags = flags()
         self.launches.watch()
+        precompile.install(self.job["kernels"], Path.cwd() / "triton")
         if self.job["glue"]:
             self._install_extensions()
         if self.job["shake"]:

@@ -17,6 +17,7 @@ from typing import Any
 LAUNCH_BOUND_US = 12.0  # below this a call is mostly launching; its speedup says little about a kernel
 MIN_PAIRS = 8
 MAX_PAIRS = 40
+MAX_LAUNCH_BOUND = 20
 FLOOR_SLACK = 0.8  # a time below this share of the floor is not a time
 
 
@@ -91,7 +92,10 @@ def enough(samples: Sequence[Sample], target: float = 0.01) -> bool:
     """
     if len(samples) < MIN_PAIRS:
         return False
-    return len(samples) >= MAX_PAIRS or summarise(samples).error <= target
+    result = summarise(samples)
+    if result.launch_bound:  # mostly the cost of launching, flagged as such: not worth the device's time alone
+        return len(samples) >= MAX_LAUNCH_BOUND or result.error <= 1.5 * target
+    return len(samples) >= MAX_PAIRS or result.error <= target
 
 
 @cache
