@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from kzlib.records import NOT_JUDGED, Candidate, Outcome  # noqa: E402
+from kzlib.records import NOT_JUDGED, Candidate, Outcome, Verdict  # noqa: E402
 from kzlib.verifier import Verifier, resolve_device  # noqa: E402
 from kzlib.verifier.mutate import CLASSES, Mutant, mutants  # noqa: E402
 from tests.zoo import Case, cases, tasks  # noqa: E402
@@ -66,6 +66,20 @@ def _root(function: object) -> float:
     return (low + high) / 2
 
 
+def row_of(case: Case, verdict: Verdict, gpu: bool) -> Row:
+    """One case and what was said of it, as the tables need it."""
+    expected = case.expected(gpu)
+    timing = verdict.timing
+    return {
+        "case": case.name, "honest": str(int(case.honest)), "group": case.group, "ids": " ".join(case.ids),
+        "expected": "|".join(sorted(expected)), "outcome": verdict.outcome.value,
+        "right": str(int(verdict.outcome in expected)), "stage": verdict.stage, "where": verdict.where,
+        "seconds": f"{verdict.seconds.get('total', 0.0):.3f}", "speedup": f"{timing.speedup:.3f}" if timing else "",
+        "launch_bound": str(int(timing.launch_bound)) if timing else "", "seed": str(verdict.seed),
+        "message": verdict.message.splitlines()[0] if verdict.message else "",
+    }  # fmt: skip
+
+
 def judge_zoo(device: str, workers: int, names: str) -> list[Row]:
     """Every case this device can show, as rows."""
     gpu = device != "cpu"
@@ -77,15 +91,8 @@ def judge_zoo(device: str, workers: int, names: str) -> list[Row]:
     with Verifier(device=device, workers=workers) as verifier:
         for verdict in verifier.verify(tasks().values(), [c.candidate for c in chosen]):
             case = waiting[verdict.candidate_id].pop(0)
-            expected = case.expected(gpu)
-            right = verdict.outcome in expected
-            rows.append({
-                "case": case.name, "honest": str(int(case.honest)), "group": case.group, "ids": " ".join(case.ids),
-                "expected": "|".join(sorted(expected)), "outcome": verdict.outcome.value, "right": str(int(right)),
-                "stage": verdict.stage, "where": verdict.where, "seconds": f"{verdict.seconds.get('total', 0.0):.3f}",
-                "seed": str(verdict.seed), "message": verdict.message.splitlines()[0] if verdict.message else "",
-            })  # fmt: skip
-            if not right:
+            rows.append(row_of(case, verdict, gpu))
+            if rows[-1]["right"] == "0":
                 print(f"  {case.name}: {verdict.outcome.value}, not {rows[-1]['expected']}", flush=True)
     return sorted(rows, key=lambda row: row["case"])
 
