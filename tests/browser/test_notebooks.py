@@ -6,59 +6,24 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lab import DARK, LIGHT, Notebook, Server
 
-pytest.importorskip("playwright", reason="playwright is not installed: make browser-test installs it")
+from kzlib.runner.notebooks import tags_of, text_of
 
-from playwright.sync_api import Browser, sync_playwright
+pytest.importorskip("playwright", reason="no playwright: make browser-test installs it")
+
+from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
-
-from lab import DARK, LIGHT, Notebook, Server, find_chromium, serving  # noqa: E402
-from notebook_copies import write_copies  # noqa: E402
-
-from kzlib.runner.notebooks import tags_of, text_of  # noqa: E402
-
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900), pytest.mark.xdist_group("browser")]
 
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 SCREENSHOTS = ROOT / "outputs" / "browser"
 MINUTES = 12  # a notebook of the smoke profile takes about one on two quiet cores
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        program = find_chromium(playwright)
-        if program is None:
-            pytest.skip("no Chromium here: type `python -m playwright install chromium` or `apt install chromium`")
-        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] * (os.geteuid() == 0))
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Lab over copies of the notebooks with the values of the profile smoke; results go to a folder of their own.
-
-    KZ_BROWSER_RUN may name the folder of a finished smoke run: then any notebook can be run alone.
-    """
-    folder = tmp_path_factory.mktemp("lab")
-    write_copies(folder / "notebooks", "smoke")
-    outputs = tmp_path_factory.mktemp("outputs")
-    if finished := os.environ.get("KZ_BROWSER_RUN"):
-        shutil.copytree(finished, outputs / "smoke" / Path(finished).name)
-    with serving(folder, outputs, tmp_path_factory.mktemp("jupyter")) as running:
-        yield running
 
 
 def check_reading(notebook: Notebook, path: Path) -> None:
@@ -105,8 +70,7 @@ def test_run_all(path: Path, browser: Browser, server: Server) -> None:
     notebook.close()
 
 
-@pytest.mark.parametrize("path", SOLUTIONS[2:3], ids=lambda path: path.stem)
-def test_an_exercise_is_solved_by_typing(path: Path, browser: Browser, server: Server) -> None:
+def test_an_exercise_is_solved_by_typing(browser: Browser, server: Server) -> None:
     """A reader replaces the stub by keyboard alone: the checker's sentence changes from open to wrong to right."""
     notebook = Notebook.open(browser, server, "notebooks/03_proposer_rl.ipynb")
     page = notebook.page
