@@ -102,7 +102,7 @@ def test_sliders_by_keyboard_and_mouse(views: Notebook) -> None:
 
 
 def test_lists_by_keyboard(views: Notebook) -> None:
-    """Enter opens a list, an arrow chooses, Enter takes it. On a closed list Lab keeps arrows for moving between cells."""
+    """Enter opens a list, an arrow chooses, Enter takes it; on a closed list an arrow is Lab's, and goes to a cell."""
     chosen = cell(views, "groups").locator("select").first
     before = live(views, "groups").inner_text()
     chosen.focus()
