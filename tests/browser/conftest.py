@@ -28,7 +28,10 @@ def browser() -> Iterator[Browser]:
         program = find_chromium(playwright)
         if program is None:
             pytest.skip("no Chromium here: type `python -m playwright install chromium` or `apt install chromium`")
-        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] * (os.geteuid() == 0))
+        try:
+            chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] * (os.geteuid() == 0))
+        except playwright_api.Error as error:  # most often a system library that Chromium needs
+            pytest.skip(f"Chromium does not start: python -m playwright install-deps chromium ({error.message[:200]})")
         yield chromium
         chromium.close()
 
