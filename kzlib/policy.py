@@ -11,7 +11,7 @@ import hashlib
 import math
 import os
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -64,12 +64,20 @@ def idioms(texts: Sequence[str], share: float, limit: int) -> list[str]:
     """
     units = [text.splitlines(keepends=True) for text in texts]
     enough = max(2, math.ceil(share * len(units)))
-    while True:
-        pairs = Counter(pair for text in units for pair in set(pairwise(text)))
-        best, count = max(pairs.items(), key=lambda item: (item[1], item[0]), default=(None, 0))
-        if best is None or count < enough:
-            break
-        units = [_join(text, best) if best[0] in text else text for text in units]
+    where: dict[tuple[str, str], set[int]] = defaultdict(set)  # pair -> texts that hold it
+    for i, text in enumerate(units):
+        for pair in pairwise(text):
+            where[pair].add(i)
+    frequent = {pair for pair, held in where.items() if len(held) >= enough}
+    while frequent:
+        best = max(frequent, key=lambda pair: (len(where[pair]), pair))
+        for i in list(where[best]):
+            before, units[i] = set(pairwise(units[i])), _join(units[i], best)
+            after = set(pairwise(units[i]))
+            for pair in before ^ after:
+                held = where[pair]
+                held.discard(i) if pair in before else held.add(i)
+                (frequent.add if len(held) >= enough else frequent.discard)(pair)
     found = Counter(unit for text in units for unit in set(text) if len(unit.strip()) >= 8)
     kept = [unit for unit, count in found.items() if count >= enough]
     return sorted(kept, key=lambda unit: (-found[unit] * len(unit), unit))[:limit]
