@@ -125,12 +125,16 @@ def _rows(
 ) -> list[dict[str, Any]]:  # fmt: skip
     rows: list[dict[str, Any]] = []
     first: metrics.TaskScores | None = None
+    own_of = {}
     for name, attempts in evaluated.items():
         model = model_of(attempts, training)
-        own = [a for a in attempts if (a.model, a.backend, a.protocol) == (model, backend, protocol)]
+        own_of[name] = model, [a for a in attempts if (a.model, a.backend, a.protocol) == (model, backend, protocol)]
+    if not any(own for _, own in own_of.values()):
+        return []  # the cold start, say, is judged under one protocol only
+    for name, (model, own) in own_of.items():
         apart = metric.startswith("launch")  # launch-bound tasks are scored alone
-        own = [a for a in own if a.task_id in small] if apart else own
-        scores = metrics.score_tasks(own, k, p, () if apart else small)
+        part = [a for a in own if a.task_id in small] if apart else own
+        scores = metrics.score_tasks(part, k, p, () if apart else small)
         estimate = metrics.average(scores, draws=draws)
         gap = paired(first.values, scores.values) if first else None
         rows.append(
@@ -149,10 +153,15 @@ def _rows(
                 "difference_low": gap.low if gap else None,
                 "difference_high": gap.high if gap else None,
                 "paired": gap.tasks if gap else None,
+                "left_out": _left_out(estimate) if own else "not run",
             }
         )
         first = first or scores
     return rows
+
+
+def _left_out(estimate: metrics.Estimate) -> str:
+    return ", ".join(f"{n} {reason}" for reason, n in sorted(estimate.left_out.items()))
 
 
 def model_of(attempts: Sequence[Attempt], training: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from kzlib import report, sanitise, summary
 from kzlib.params import Params
-from kzlib.stages import stages
+from kzlib.stages import FIGURES, stages
 from kzlib.workspace import Run, digest, size
 
 LIMIT = 30 << 20  # bytes of a published run
@@ -57,9 +57,11 @@ def publish(run: Run, name: str, output_root: Path, checkpoint: str = "", limit:
 
 
 def unfinished(run: Run) -> list[str]:
-    """Stages of the run that have no stamp."""
+    """Stages of the run, up to its figures, that have no stamp."""
     rounds = Params.model_validate_json((run.root / "params.json").read_text(encoding="utf-8")).run.rounds
-    return [stage.name for stage in stages(rounds) if not (run.root / "stages" / stage.name / "stamp.json").exists()]
+    every = [stage.name for stage in stages(rounds)]
+    wanted = every[: every.index(FIGURES.name) + 1]
+    return [name for name in wanted if not (run.root / "stages" / name / "stamp.json").exists()]
 
 
 def chosen(run: Run) -> Iterator[Path]:

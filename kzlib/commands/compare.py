@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 HELP = "put runs side by side, task by task; refuses runs judged under different conditions"
 REFUSED = 2
@@ -35,6 +36,21 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"rows": rows}, indent=1))
     else:
-        print(pd.DataFrame(rows).to_string(index=False, na_rep="", float_format="%.3f"))
+        print(pd.DataFrame([_line(row) for row in rows]).to_string(index=False))
         print("\ndifference: this run minus the first, paired over `paired` tasks, with its 95 % interval")
     return 0
+
+
+def _line(row: dict[str, Any]) -> dict[str, str]:
+    """A row for people: a score and a difference with their intervals in one cell each."""
+    line = {name: str(row[name]) for name in ("training", "backend", "protocol", "metric", "run", "model")}
+    line["value"] = _score(row["value"], row["low"], row["high"])
+    line["n"] = str(row["tasks"])
+    line["difference"] = _score(row["difference"], row["difference_low"], row["difference_high"], "+")
+    return line | {"paired": str(row["paired"] or ""), "left out": row["left_out"]}
+
+
+def _score(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    if value is None:
+        return "" if sign else "not available"
+    return f"{value:{sign}.3f}" + ("" if low is None else f" [{low:{sign}.3f}, {high:{sign}.3f}]")
