@@ -1,128 +1,245 @@
-"""How far the teacher gets on tasks that others wrote: which get a kernel, which pass, and why not.
+"""How far the teacher gets on tasks that others wrote: which get a kernel, which pass, how fast, and why not.
 
-    python scripts/teacher_on_tasks.py kernelbench:PATH:level1 --backend triton --out table.md
+    python scripts/teacher_on_tasks.py kernelbench:PATH:level1 kernelbench:PATH:level2 --csv kb.csv --table kb.md
+    python scripts/teacher_on_tasks.py kernelbench:PATH:level1 --backends cuda --minutes 9 --csv kb.csv
 
-Without a GPU the tasks are shrunk and Triton runs in the interpreter; CUDA is then only printed. The tasks' text is
-read
-from the path that is given and never stored; the table holds names and reasons.
+Without a GPU tasks are shrunk, Triton runs in the interpreter (blocks as large as it likes) and CUDA is compiled only.
+The tasks' text is read from the path that is given and never stored; the files hold names, verdicts and reasons. A CSV
+row a task and backend, written as it comes: a second call with the same file goes on where the first stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 import sys
 import time
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from kzlib.records import Candidate, Task, Verdict
+from kzlib.records import Candidate, Outcome, Task, Verdict
 from kzlib.shrink import shrink_with, trial_server
 from kzlib.tasks import load_tasks
 from kzlib.teacher import Unsupported, solve
-from kzlib.teacher.schedule import INTERPRETED
+from kzlib.teacher.schedule import INTERPRETED, PLAIN
+from kzlib.verifier import Verifier, resolve_device
+from kzlib.verifier.build import compile_check
+from kzlib.verifier.pool import ForkServer
+
+BLOCK = 16  # tasks handed to the verifier at once
 
 
 @dataclass
 class Row:
-    """One task: whether a kernel was emitted for it as written, and what the verifier said."""
+    """One task and backend: whether a kernel was emitted for it as written, and what the verifier said."""
 
-    name: str
-    emitted: bool
-    reason: str = ""
+    source: str
+    task: str
+    backend: str
+    where: str
+    emitted: str = ""
     outcome: str = ""
-    message: str = ""
+    speedup: str = ""
+    why: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.source, self.task, self.backend
 
 
-def emit(tasks: list[Task], backend: str, small: bool) -> tuple[list[Row], list[tuple[Task, Candidate, Row]]]:
-    """A row a task, and what the verifier is to judge (on shrunk tasks where `small`)."""
-    rows, todo = [], []
-    server = trial_server()
-    for task in tasks:
-        row = Row(Path(task.origin).stem, False)
-        rows.append(row)
-        try:
-            candidate = solve(task, backend)  # type: ignore[arg-type]
-            row.emitted = True
-            if small:
-                found = shrink_with(task, server)
-                if not found.runs:
-                    raise ValueError(f"runs at no small size: {found.message}")
-                candidate = solve(found.task, backend, INTERPRETED)  # type: ignore[arg-type]
-        except (Unsupported, ValueError) as error:
-            row.reason = str(error)
-            continue
-        todo.append((found.task if small else task, candidate, row))
-        print(f"\r{len(rows)}/{len(tasks)} emitted", end="", file=sys.stderr, flush=True)
-    server.close()
-    return rows, todo
+def read(path: Path, again: bool) -> list[Row]:
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = [Row(**r) for r in csv.DictReader(file)]
+    good = ("pass", "compiles")
+    return [r for r in rows if r.outcome in good or (not again and r.outcome != Outcome.INFRA.value)]
 
 
-def judge(todo: list[tuple[Task, Candidate, Row]], device: str, workers: int | None, keep: Path | None) -> None:
-    from kzlib.verifier import Verifier
+def write(path: Path, rows: Sequence[Row]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [f.name for f in fields(Row)])
+        writer.writeheader()
+        writer.writerows(asdict(r) for r in rows)
 
+
+def emit(task: Task, row: Row, small: Task | None, schedule: dict[str, object]) -> Candidate | None:
+    """The kernel to judge: for the task as written, or for its small form where one is given."""
+    try:
+        candidate = solve(task, row.backend, schedule)  # type: ignore[arg-type]
+        row.emitted = "yes"
+        if small is None or row.backend == "cuda":
+            return candidate
+        return solve(small, row.backend, {**INTERPRETED, **schedule, **SMALL})  # type: ignore[arg-type]
+    except Unsupported as error:
+        row.outcome, row.why = row.outcome or "no kernel", str(error)
+        return None
+
+
+SMALL = {key: INTERPRETED[key] for key in ("block", "tile", "fit")}
+
+
+def shrunk(task: Task, server: ForkServer) -> Task:
+    found = shrink_with(task, server)
+    if not found.runs:
+        raise ValueError(f"runs at no small size: {found.message}")
+    return found.task
+
+
+def judge(todo: list[tuple[Task, Candidate, Row]], verifier: Verifier) -> None:
+    """Fill in the rows."""
+    if verifier.device == "cpu":
+        for _, candidate, row in (t for t in todo if t[2].backend == "cuda"):
+            failure = compile_check(candidate)
+            row.outcome, row.why = ("compiles", "") if failure is None else (failure[0].value, first_line(failure[2]))
+        todo = [t for t in todo if t[2].backend == "triton"]
     rows = {candidate.id: row for _, candidate, row in todo}
-    with Verifier(device=device, workers=workers) as verifier:
-        for k, verdict in enumerate(verifier.verify([t for t, _, _ in todo], [c for _, c, _ in todo]), 1):
-            row = rows[verdict.candidate_id]
-            row.outcome, row.message = verdict.outcome.value, first_line(verdict)
-            print(f"\r{k}/{len(todo)}", end="", file=sys.stderr, flush=True)
-    if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
-        for _, candidate, row in todo:
-            (keep / f"{row.name}.{candidate.backend}.py").write_text(candidate.source)
+    for verdict in verifier.verify([t for t, _, _ in todo], [c for _, c, _ in todo]):
+        fill(rows[verdict.candidate_id], verdict)
 
 
-def first_line(verdict: Verdict) -> str:
-    return verdict.message.strip().splitlines()[0][:160] if verdict.message.strip() else ""
+def fill(row: Row, verdict: Verdict) -> None:
+    row.outcome = verdict.outcome.value
+    row.why = "" if verdict.passed else first_line(verdict.message)
+    if verdict.passed and verdict.timing and verdict.timing.kind == "measured":
+        row.speedup = f"{verdict.timing.speedup:.3f}"
 
 
-def table(rows: list[Row], title: str, where: str) -> str:
-    emitted = sum(r.emitted for r in rows)
-    outcomes = Counter(r.outcome for r in rows if r.outcome)
-    lines = [
-        f"# {title}",
-        "",
-        f"Kernels emitted: {emitted} of {len(rows)}. Where: {where}. Verdicts: "
-        + ", ".join(f"{k} {v}" for k, v in outcomes.most_common())
-        + ".",
-        "",
-        "| task | emitted | verdict | why not |",
-        "| --- | --- | --- | --- |",
-    ]
-    lines += [
-        f"| {r.name} | {'yes' if r.emitted else 'no'} | {r.outcome} | {(r.reason or r.message).replace('|', '/')} |"
-        for r in rows
-    ]
+def first_line(message: str) -> str:
+    return message.strip().splitlines()[0][:160] if message.strip() else ""
+
+
+def label(spec: str) -> str:
+    """
+    >>> label("kernelbench:/some/where:level1")
+    'kernelbench level1'
+    """
+    return " ".join(p for p in spec.split(":") if "/" not in p)
+
+
+def waiting(options: argparse.Namespace, device: str, done: set[tuple[str, str, str]]) -> Iterator[tuple[Task, Row]]:
+    where = "interpreter, shrunk" if device == "cpu" else device_name()
+    for spec in options.tasks:
+        for task in load_tasks(spec)[: options.limit]:
+            for backend in options.backends:
+                place = "nvcc, as written" if (device, backend) == ("cpu", "cuda") else where
+                row = Row(label(spec), Path(task.origin).stem, backend, place)
+                if row.key not in done:
+                    yield task, row
+
+
+def device_name() -> str:
+    import torch
+
+    return torch.cuda.get_device_name(0)
+
+
+def run(options: argparse.Namespace, verifier: Verifier, rows: list[Row], until: float) -> bool:
+    """Emit and judge what the file does not hold yet; False when time ran out."""
+    pending = list(waiting(options, verifier.device, {r.key for r in rows}))
+    server = trial_server() if verifier.device == "cpu" else None
+    schedule = {**PLAIN, **json.loads(options.schedule)}
+    small: dict[str, Task] = {}
+    try:
+        for start in range(0, len(pending), BLOCK):
+            block, todo = pending[start : start + BLOCK], []
+            for task, row in block:
+                try:
+                    if server is not None and row.backend == "triton":
+                        small[task.id] = shrunk(task, server)
+                    candidate = emit(task, row, small.get(task.id), schedule)
+                except ValueError as error:
+                    row.outcome, row.why, candidate = "not shrunk", str(error), None
+                if candidate is not None:
+                    todo.append((small.get(task.id, task) if row.backend == "triton" else task, candidate, row))
+                    keep(options.keep, row, candidate)
+            judge(todo, verifier)
+            rows += [row for _, row in block]
+            write(options.csv, rows)
+            print(f"\r{start + len(block)}/{len(pending)}", end="", file=sys.stderr, flush=True)
+            if time.time() > until:
+                return start + len(block) == len(pending)
+    finally:
+        if server is not None:
+            server.close()
+    return True
+
+
+def keep(folder: Path | None, row: Row, candidate: Candidate) -> None:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{row.source.replace(' ', '_')}.{row.task}.{row.backend}.py").write_text(candidate.source)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """What passes, a line a source and backend; then a line a task."""
+    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for r in rows:
+        groups[(r.source, r.backend, r.where)].append(r)
+    lines = ["| tasks | backend | where | tasks | emitted | pass | other outcomes | median speedup | faster |",
+             "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]  # fmt: skip
+    for (source, backend, where), group in groups.items():
+        outcomes = Counter(r.outcome for r in group)
+        good = outcomes["pass"] + outcomes["compiles"]
+        others = ", ".join(f"{k} {v}" for k, v in outcomes.most_common() if k not in ("pass", "compiles"))
+        speed = sorted(float(r.speedup) for r in group if r.speedup)
+        middle, faster = (f"{speed[len(speed) // 2]:.2f}", str(sum(s > 1 for s in speed))) if speed else ("", "")
+        emitted = sum(r.emitted == "yes" for r in group)
+        lines.append(f"| {source} | {backend} | {where} | {len(group)} | {emitted} | {good} | {others} | {middle} | {faster} |")  # fmt: skip  # noqa: E501
+    backends = list(dict.fromkeys(r.backend for r in rows))
+    lines += ["", f"| task | {' | '.join(backends)} | why not |", "| --- |" + " --- |" * (len(backends) + 1)]
+    by_task: dict[tuple[str, str], dict[str, Row]] = defaultdict(dict)
+    for r in rows:
+        by_task[(r.source, r.task)][r.backend] = r
+    for (source, task), found in by_task.items():
+        said = [cell(found.get(b)) for b in backends]
+        why = "; ".join(dict.fromkeys(r.why.replace("|", "/") for r in found.values() if r.why))
+        lines.append(f"| {source.split()[-1]} {task} | {' | '.join(said)} | {why} |")
     return "\n".join(lines) + "\n"
+
+
+def cell(row: Row | None) -> str:
+    if row is None:
+        return ""
+    return f"{row.outcome} ({row.speedup}x)" if row.speedup else row.outcome
+
+
+HEAD = """# The teacher on tasks that others wrote
+
+Which tasks get a kernel from the teacher, which of those pass the strict verifier, and why not. Without a GPU, tasks
+are shrunk and Triton is interpreted, CUDA is compiled as written. Written by `python scripts/teacher_on_tasks.py`; the
+tasks themselves are read from a checkout and are neither stored nor trained on.
+
+"""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tasks", help="what kzlib.tasks.load_tasks takes, such as kernelbench:PATH:level1")
-    parser.add_argument("--backend", default="triton", choices=("triton", "cuda"))
+    parser.add_argument("tasks", nargs="*", help="what kzlib.tasks.load_tasks takes, such as kernelbench:PATH:level1")
+    parser.add_argument("--backends", nargs="+", default=["triton"], choices=("triton", "cuda"))
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda:0")
     parser.add_argument("--workers", type=int)
-    parser.add_argument("--limit", type=int)
-    parser.add_argument("--out", type=Path, help="write the table here (Markdown)")
-    parser.add_argument("--keep", type=Path, help="write the candidates here")
+    parser.add_argument("--limit", type=int, help="only the first tasks of each source")
+    parser.add_argument("--minutes", type=float, default=60.0, help="stop after this long; call again to go on")
+    parser.add_argument("--schedule", default="{}", help='JSON over the plain schedule: {"precision": "tf32x3"}')
+    parser.add_argument("--again", action="store_true", help="try again what did not pass")
+    parser.add_argument("--csv", type=Path, default=Path("teacher_tasks.csv"))
+    parser.add_argument("--table", type=Path, help="write the table here (Markdown)")
+    parser.add_argument("--keep", type=Path, help="folder for the candidates")
     options = parser.parse_args()
-    from kzlib.verifier import resolve_device
-
-    device = resolve_device(options.device)
-    tasks = load_tasks(options.tasks)[: options.limit]
-    started = time.time()
-    rows, todo = emit(tasks, options.backend, small=device == "cpu")
-    if device != "cpu" or options.backend == "triton":
-        judge(todo, device, options.workers, options.keep)
-    label = ":".join(p for p in options.tasks.split(":") if "/" not in p)
-    text = table(
-        rows, f"The teacher on {label}, {options.backend}", "interpreter, shrunk tasks" if device == "cpu" else device
-    )
-    if options.out:
-        options.out.write_text(text)
+    until = time.time() + 60 * options.minutes
+    rows = read(options.csv, options.again)
+    with Verifier(device=resolve_device(options.device), workers=options.workers) as verifier:
+        complete = run(options, verifier, rows, until)
+    text = table(rows)
+    if options.table:
+        options.table.write_text(HEAD + text)
     print(text)
-    print(f"{time.time() - started:.0f} s", file=sys.stderr)
+    if not complete:
+        print("Time is up: the same call goes on from here.")
     return 0
 
 

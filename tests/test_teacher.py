@@ -126,6 +126,11 @@ FOREIGN = {
         "torch.randn(3, 10)",
         "self.net = nn.Sequential(nn.Linear(10, 17), nn.GELU(), nn.Dropout(0.5), nn.Linear(17, 4)).eval()",
     ),
+    "a row sum of a broadcast operand": module(
+        "return (x + self.b).mean(dim=(2, 3)), torch.amax(x * self.b + 1.0, dim=(2, 3))",
+        "torch.randn(2, 3, 5, 7)",
+        "self.b = nn.Parameter(torch.randn(3, 1, 1) - 3.0)",
+    ),
     "in place": module("x = x * 2.0\nx += 1.0\nx.relu_()\nx.mul_(0.5)\nreturn x", "torch.randn(6, 11)"),
     "one value used by two operators": module(
         "y = self.conv(x)\nreturn torch.sigmoid(y) * y + y.mean(dim=(2, 3), keepdim=True)",

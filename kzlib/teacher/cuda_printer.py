@@ -25,7 +25,7 @@ COMBINE = {"add": "{0} + {1}", "mul": "{0} * {1}", "max": "fmaxf({0}, {1})", "mi
 BLOCK_NAMES = {"add": "block_sum", "max": "block_max", "min": "block_min", "mul": "block_product"}
 TILE = 16
 TILE_NAMES = {"rows", "batches", "ka", "kb", "t", "a_tile", "b_tile"}
-SPLIT_NAMES = {"parts", "part", "shared", "carry", "value"}
+SPLIT_NAMES = {"chunks", "part", "shared", "carry", "value"}
 SQUARE_NAMES = {"ti", "tj", "m0", "n0", "a_row", "b_row"}
 START = {"add": "0.0f", "mul": "1.0f", "max": "-INFINITY", "min": "INFINITY", "logadd": "-INFINITY"}
 SCAN_NAMES = {"add": "scan_sum", "mul": "scan_product", "max": "scan_max", "min": "scan_min", "logadd": "scan_log_sum"}
@@ -211,8 +211,8 @@ class CudaPrinter(Emitter):
         principles = ("reduction", "fusion") if k.kind == "row" else ("reduction",)
         if chunk:
             parts = k.space.outer[-1].attr[1]
-            self.setup.append(f"parts = {size_text(parts)}")
-            return self.finish("dim3(parts, rows)", "256", ("reduction", "tiling"))
+            self.setup.append(f"chunks = {size_text(parts)}")
+            return self.finish("dim3(chunks, rows)", "256", ("reduction", "tiling"))
         return self.finish("rows", str(self.schedule.get("threads", 256)), principles)
 
     def row_setup(self, program: str) -> tuple[Expr, str, Expr, list[Expr]]:
@@ -438,7 +438,7 @@ class CudaPrinter(Emitter):
     def dot_kernel(self) -> Printed:
         """A thread an element of the tile, or a square of elements where the schedule asks for it."""
         k = self.kernel
-        side = 4 if self.schedule.get("register_tile") else 1
+        side = self.schedule.get("register_tile", 1)
         width = TILE * side
         self.out_argument()
         unit = {v.attr[0]: const(0) for v in (*k.space.m, *k.space.n, *k.space.batch) if is_unit(v)}
@@ -506,14 +506,20 @@ class CudaPrinter(Emitter):
         """Each thread multiplies a column of one tile by a row of the other, both from registers."""
         self.open_block(f"for (int k = 0; k < {TILE}; k++)")
         self.line(f"float a_row[{side}], b_row[{side}];")
+        self.line("#pragma unroll")
         self.line(f"for (int ti = 0; ti < {side}; ti++) a_row[ti] = a_tile[k][threadIdx.y + {TILE} * ti];")
+        self.line("#pragma unroll")
         self.line(f"for (int tj = 0; tj < {side}; tj++) b_row[tj] = b_tile[k][threadIdx.x + {TILE} * tj];")
+        self.line("#pragma unroll")
         self.line(f"for (int ti = 0; ti < {side}; ti++)")
+        self.line("    #pragma unroll")
         self.line(f"    for (int tj = 0; tj < {side}; tj++) acc[ti][tj] += a_row[ti] * b_row[tj];")
         self.close_block()
 
     def register_epilogue(self, body: Expr, dot: Expr, sizes: dict[str, str], side: int, index: str) -> None:
+        self.line("#pragma unroll")
         self.open_block(f"for (int ti = 0; ti < {side}; ti++)")
+        self.line("#pragma unroll")
         self.open_block(f"for (int tj = 0; tj < {side}; tj++)")
         self.line(f"{index} m = m0 + threadIdx.y + {TILE} * ti, n = n0 + threadIdx.x + {TILE} * tj;")
         self.line(f"if (m >= {sizes['m']} || n >= {sizes['n']}) continue;")
@@ -572,12 +578,12 @@ class CudaPrinter(Emitter):
             + "\n}\n"
         )
         extra = [
-            name for name in ("rows", "parts", "batches") if name in grid and ("length", name) not in self.arguments
+            name for name in ("rows", "chunks", "batches") if name in grid and ("length", name) not in self.arguments
         ]
         setup = [
             line
             for line in self.setup
-            if not line.startswith(("rows ", "parts ", "batches ")) or line.split(" =")[0] in grid + text
+            if not line.startswith(("rows ", "chunks ", "batches ")) or line.split(" =")[0] in grid + text
         ]
         launcher = Launcher(f"{k.name.removesuffix('_kernel')}_cuda", k.name, args, tuple(extra), grid, block)
         launch = f"ops.{launcher.name}({', '.join([a.host for a in args] + extra)})"

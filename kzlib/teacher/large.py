@@ -209,7 +209,8 @@ def _tile(kernel: Kernel) -> dict[str, Any]:
         bn = side(n, 64 * 64 // bm if bm > 16 else 128)
     elif bn < 64:
         bm = side(m, 64 * 64 // bn if bn > 16 else 128)
-    return {"tile": (bm, bn, 32), "register_tile": True}
+    many = min(m, n) >= 96 and -(-m // 128) * -(-n // 128) * extent_of(kernel.space.batch) >= BUSY // 2
+    return {"tile": (bm, bn, 32), "register_tile": 8 if many else 4}
 
 
 __all__ = ["apart", "deepened", "extent_of", "fitted", "spread", "stride", "walk_by_lanes"]

@@ -47,7 +47,7 @@ def draw(rng: random.Random, styles: str) -> dict[str, Any]:
         "comments": rng.random() < 0.6,
         "threads": rng.choice((128, 256, 256, 512)),
         "form": rng.choice(("load_inline", "load_inline", "nvrtc")),
-        **rng.choice(({}, {}, {"lanes": 8}, {"spread": 48}, {"deep": 48}, {"register_tile": True})),
+        **rng.choice(({}, {}, {"lanes": 8}, {"spread": 48}, {"deep": 48}, {"register_tile": 4})),
     }
 
 

@@ -404,11 +404,14 @@ class TritonPrinter(Emitter):
         body = e.args[0]
         text = self.text(body)
         identity = {"argmax": '-float("inf")', "argmin": 'float("inf")'}.get(kind) or self.identity(kind, body.dtype)
-        if lane_value(body, self.others) == {"argmax": -math.inf, "argmin": math.inf}.get(
+        if lane_value(body, self.others, self.in_lanes) == {"argmax": -math.inf, "argmin": math.inf}.get(
             kind, REDUCTIONS.get(kind, (0,))[0]
         ):
             return text
         return f"tl.where(mask, {text}, {identity})"
+
+    def in_lanes(self, ld: Expr) -> bool:
+        return bool(self.mask_terms(self.offset(ld)))
 
     def block_reduce(self, e: Expr) -> str:
         kind = e.attr[0]
@@ -502,7 +505,7 @@ class TritonPrinter(Emitter):
 
         def selects(plan: dict[Expr, str]) -> int:
             return sum(
-                lane_value(e.args[0], plan)
+                lane_value(e.args[0], plan, self.in_lanes)
                 != {"argmax": -math.inf, "argmin": math.inf}.get(e.attr[0], REDUCTIONS.get(e.attr[0], (0,))[0])
                 for e in reduces
             )
@@ -646,19 +649,22 @@ def _same_row(body: Expr, row: list[Expr]) -> Expr:
     return rewrite(body, change, memo)
 
 
-def lane_value(e: Expr, others: dict[Expr, str]) -> float | None:
-    """What an operand is on a lane beyond the row, or None if that is not known."""
+def lane_value(e: Expr, others: dict[Expr, str], in_lanes: Callable[[Expr], bool]) -> float | None:
+    """What an operand is on a lane beyond the row, or None if that is not known. `in_lanes` says whether a load is
+    masked there; one that is the same for the whole row is some finite number on every lane."""
     if e.op == "load":
         if e.dtype in (*INT, "bool"):
             return None
-        return (
-            {'-float("inf")': -math.inf, 'float("inf")': math.inf}.get(others.get(e, ""), 0.0) if variables(e) else None
-        )
+        if not variables(e):
+            return None
+        if not in_lanes(e):
+            return 0.359375
+        return {'-float("inf")': -math.inf, 'float("inf")': math.inf}.get(others.get(e, ""), 0.0)
     if e.op == "const":
         return float(e.attr)
     if e.op == "reduce":
         return 0.734375  # any finite number
-    values = [lane_value(a, others) for a in e.args]
+    values = [lane_value(a, others, in_lanes) for a in e.args]
     if any(v is None for v in values):
         return None
     try:
