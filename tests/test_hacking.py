@@ -107,7 +107,7 @@ def test_the_checker_of_a_readers_cheat_knows_honest_wrong_and_cheat():
     found = exercises.check("07.cheat", SOLUTION)
     assert found.state == "right", found
     assert "clock" in found.sentence
-    assert exercises.check("07.cheat", ...).state == "not attempted"
+    assert exercises.check("07.cheat", "class ModelNew:\n    ...").state == "not attempted"
 
 
 def test_the_checker_of_a_rule_counts_what_gets_through():

@@ -47,9 +47,11 @@ def cheat(answer: str) -> str:
 
     >>> from kzlib.exercises import check
     >>> print(check("07.cheat", "class ModelNew:"))
-    not yet (07.cheat): it fools no naive metric: SyntaxError: expected an indented block after class definition ...
+    not yet (07.cheat): it fools no naive metric: IndentationError: expected an indented block ...
     """
-    if not isinstance(answer, str) or not answer.strip():
+    wanted = "the text of a module that defines class ModelNew is wanted"
+    require(isinstance(answer, str) and "class ModelNew" in answer, wanted)
+    if any(line.strip() == "..." for line in answer.splitlines()):
         raise NotAttempted
     task = zoo.tasks()[TASK]
     candidate = Candidate(task.id, "triton", answer)
