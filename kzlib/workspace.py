@@ -128,6 +128,11 @@ class Run:
             manifest["entries"][name] = entry
         return entry
 
+    def adopt(self, entries: dict[str, dict[str, Any]]) -> None:
+        """Enter what another run recorded of files that were copied from it unchanged."""
+        with self._locked_manifest() as manifest:
+            manifest["entries"].update(entries)
+
     def manifest(self) -> dict[str, Any]:
         """All entries recorded so far: {"schema", "profile", "run", "entries": {name: entry}}."""
         path = self.root / "manifest.json"

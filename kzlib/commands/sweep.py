@@ -21,14 +21,21 @@ def run(args: argparse.Namespace) -> int:
 
     from kzlib import runner, sweep
     from kzlib.params import Params
+    from kzlib.runner.borrow import borrow
     from kzlib.workspace import Run
 
-    def execute(one: Run, params: Params) -> None:
-        runner.run_profile(runner.Context.of(one, params), runner.Selection(), say=lambda line: print(line, flush=True))
+    before: list[Run] = []
 
-    members = sweep.run_all(
-        args.profiles, args.seeds, args.output_root, execute, say=lambda line: print(line, flush=True)
-    )
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    def execute(one: Run, params: Params) -> None:
+        context = runner.Context.of(one, params)
+        borrow(context, before, say)
+        before.append(one)
+        runner.run_profile(context.again(), runner.Selection(), say)
+
+    members = sweep.run_all(args.profiles, args.seeds, args.output_root, execute, say)
     name = args.name or "-".join(dict.fromkeys(member.profile for member in members))
     result = sweep.publish(members, name, args.output_root)
     failed = [member for member in members if member.failure]
