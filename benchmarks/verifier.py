@@ -187,22 +187,33 @@ from pathlib import Path
 root, folder = Path(sys.argv[1]), Path(sys.argv[2])
 package = types.ModuleType("kernelbench"); package.__path__ = [str(root / "src" / "kernelbench")]
 sys.modules["kernelbench"] = package  # its __init__ needs model clients; the evaluator does not
+for name in ("datasets", "requests"):  # asked for at import, not by the evaluator
+    try:
+        __import__(name)
+    except ImportError:
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].load_dataset = sys.modules[name].Dataset = None
 from kernelbench import eval as evaluator
 import torch
 torch.zeros(1, device="cuda")
 for line in (folder / "jobs.jsonl").read_text().splitlines():
     job = json.loads(line)
-    start = time.perf_counter()
-    result = evaluator.eval_kernel_against_ref(job["task"], job["candidate"], num_correct_trials=5, num_perf_trials=100,
-        measure_performance=True, build_dir=str(folder / job["id"]), device=torch.device("cuda:0"),
-        backend=job["backend"])
-    print(json.dumps({"id": job["id"], "seconds": time.perf_counter() - start,
-        "correct": bool(result and result.correctness),
-        "runtime": getattr(result, "runtime", None)}), flush=True)
+    start, result, error = time.perf_counter(), None, ""
+    try:
+        result = evaluator.eval_kernel_against_ref(job["task"], job["candidate"], num_correct_trials=5,
+            num_perf_trials=100, measure_performance=True, build_dir=str(folder / job["id"]),
+            device=torch.device("cuda:0"), backend=job["backend"])
+    except Exception as failed:
+        error = f"{type(failed).__name__}: {failed}"[:160]
+    torch.cuda.empty_cache()
+    print("\n" + json.dumps({"id": job["id"], "seconds": time.perf_counter() - start, "error": error,
+        "correct": bool(result and result.correctness), "runtime": getattr(result, "runtime", None)}), flush=True)
 """
 
 
-def kernelbench(checkout: Path, tasks: list[Task], candidates: list[Candidate], limit: float) -> dict[str, Any]:
+def kernelbench(
+    checkout: Path, tasks: list[Task], candidates: list[Candidate], limit: float, out: Path
+) -> dict[str, Any]:
     """The same candidates through the checkout's evaluator, one after another in one warm process."""
     sources = {task.id: task.source for task in tasks}
     with tempfile.TemporaryDirectory() as folder:
@@ -229,8 +240,34 @@ def kernelbench(checkout: Path, tasks: list[Task], candidates: list[Candidate], 
         each = [r["seconds"] for r in rows]
         line = row("kernelbench", "KernelBench checkout", sum(each), each, sum(r["correct"] for r in rows), busy.share,
                    wall=round(time.monotonic() - start, 1), asked=len(jobs))  # fmt: skip
-        line["tasks"] = [r["id"] for r in rows]
-    print(line, flush=True)
+    print(line, *(r["error"] for r in rows if r["error"]), sep="\n  ", flush=True)
+    names = {c.id: task_name(tasks, c.task_id) for c in candidates}
+    rows = [[names[r["id"]], round(r["seconds"], 3), r["correct"], r["runtime"], r["error"]] for r in rows]
+    each_task(out, ["task", "seconds", "correct", "runtime_ms", "error"], rows)
+    return line
+
+
+def task_name(tasks: list[Task], task_id: str) -> str:
+    """Level and file name of a task."""
+    return next("/".join(Path(t.origin).parts[-2:]) for t in tasks if t.id == task_id)
+
+
+def each_task(path: Path, header: list[str], rows: list[list[Any]]) -> None:
+    """A table with a line a task beside the summary."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(sorted(rows, key=lambda line: str(line[0])))
+
+
+def real(verifier: Any, tasks: list[Task], candidates: list[Candidate], limit: float, out: Path) -> dict[str, Any]:
+    """Real tasks at full size, with the teacher's kernels."""
+    line, verdicts = judge(verifier, "real", tasks, candidates, "pass", limit=limit)
+    each_task(
+        out, ["task", "outcome", "seconds", "speedup", "reserved_gib", "message"],
+        [[task_name(tasks, v.task_id), v.outcome, round(v.seconds["total"], 3), v.timing.speedup if v.timing else "",
+          v.evidence.get("reserved_gib", ""), v.message[:160]] for v in verdicts],
+    )  # fmt: skip
     return line
 
 
@@ -255,21 +292,16 @@ def as_candidate(verifier: Any, tasks: list[Task], limit: float) -> dict[str, An
     return line
 
 
-def zeros(verifier: Any, checkout: Path, limit: float, csv_file: Path) -> dict[str, Any]:
+def zeros(verifier: Any, checkout: Path, limit: float, out: Path) -> dict[str, Any]:
     """A kernel that writes zeros, on every task of levels 1 and 2: none may pass."""
     tasks, candidates = benchmark_candidates.zeros(checkout)
     line, verdicts = judge(verifier, "zeros", tasks, candidates, "wrong", limit=limit)
     counts = Counter(str(v.outcome) for v in verdicts)
     line["note"] = f"passed={counts.pop('pass', 0)}; " + "; ".join(f"{k}={n}" for k, n in counts.items())
-    names = {task.id: task.origin for task in tasks}
-    with csv_file.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["task", "outcome", "gate", "message"])
-        writer.writerows(
-            sorted(
-                [Path(names[v.task_id]).stem, v.outcome, v.evidence.get("gate", ""), v.message[:160]] for v in verdicts
-            )
-        )
+    each_task(
+        out, ["task", "outcome", "gate", "message"],
+        [[task_name(tasks, v.task_id), v.outcome, v.evidence.get("gate", ""), v.message[:160]] for v in verdicts],
+    )  # fmt: skip
     print(line["note"], flush=True)
     return line
 
@@ -332,8 +364,8 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, out: Path, known: dic
     wanted = arguments.sections.split(",") if gpu else ["interpreter"]
     names, limit, checkout = [n for n in arguments.tasks.split(",") if n], arguments.seconds, arguments.kernelbench
     needs_real = checkout is not None and {"real", "aa", "self", "kernelbench"} & set(wanted)
-    real = benchmark_candidates.real(checkout, names, arguments.real) if needs_real else ([], [])
-    few = [t for t in real[0] if Path(t.origin).stem] or benchmark_candidates.small("triton_relu", 8, 1)[0]
+    full = benchmark_candidates.real(checkout, names, arguments.real) if needs_real else ([], [])
+    few = [t for t in full[0] if Path(t.origin).stem] or benchmark_candidates.small("triton_relu", 8, 1)[0]
 
     def step(section: str, work: Callable[[], Any]) -> None:
         if section not in wanted:
@@ -359,11 +391,11 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, out: Path, known: dic
         step("triton", lambda: group("triton", "triton_relu"))
         step("cuda", lambda: group("cuda", "cuda_relu"))
         step("nvrtc", lambda: group("nvrtc", "nvrtc_relu"))
-        step("real", lambda: judge(verifier, "real", *real, "pass", limit=limit)[0])
+        step("real", lambda: real(verifier, *full, limit, out.with_name("verifier-real.csv")))
         step("aa", lambda: against_itself(verifier, few[:20], arguments.pairs, limit))
         step("self", lambda: as_candidate(verifier, few[:4], limit))
         step("zeros", lambda: zeros(verifier, checkout, limit, out.with_name("verifier-zeros.csv")))
-    step("kernelbench", lambda: kernelbench(checkout, *real, limit))
+    step("kernelbench", lambda: kernelbench(checkout, *full, limit, out.with_name("verifier-kernelbench.csv")))
 
 
 if __name__ == "__main__":

@@ -107,9 +107,10 @@ def install() -> None:
 
 def warm_up() -> None:
     """In the fork server, before any child."""
-    install()
     from kzlib.verifier import gpu_child, gpu_clock
 
+    gpu_child.warm_up_meta()
+    install()
     gpu_child.DEVICE = gpu_clock.DEVICE = torch.device("cpu")
     gpu_child.device_problem = lambda value: None
     torch.set_num_threads(1)

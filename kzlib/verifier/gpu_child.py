@@ -42,12 +42,11 @@ def warm_up() -> None:
     try:
         importlib.import_module("torch.utils.cpp_extension")
         _warm_triton()
+        warm_up_meta()
     finally:
         torch.cuda.is_available = asks
     if torch.cuda._is_in_bad_fork() or torch.cuda.is_initialized():
         raise RuntimeError("the fork server must not touch the device")
-    with precompile.Elsewhere(), torch.no_grad():
-        torch.nn.Linear(4, 4).cuda()(torch.randn(2, 4, device="cuda"))
     model = torch.nn.Linear(4, 4)
     with torch.no_grad(), OpLog():
         torch.nn.functional.gelu(model(torch.randn(2, 4))).sum()
@@ -96,20 +95,45 @@ def context_main(channel: socket.socket, walls: list[str]) -> None:
 
 
 def sizes_main(channel: socket.socket, walls: list[str]) -> None:
-    """What a task's tensors take, found without memory: everything is made and run on the meta device."""
+    """What a task's tensors take; nothing where the meta device does not have the values: the caller assumes a size."""
     source = wire.receive(channel)["source"]
     try:
-        with torch.device("meta"), torch.no_grad():
-            module, _ = children.load_source(source, "task")
-            inputs = module.get_inputs()
-            model = module.Model(*(module.get_init_inputs() if hasattr(module, "get_init_inputs") else []))
-            with Sizes() as seen:
-                output = model(*inputs)
-        told = {"inputs": _bytes(inputs), "outputs": _bytes(output), "weights": _bytes(children.all_state(model)),
-                "workspace": max(0, 2 * seen.largest)}  # fmt: skip
-    except Exception:  # noqa: BLE001 - values the meta device does not have: the caller assumes a size
-        told = {}
+        told = sizes(source)
+    except Exception as error:  # noqa: BLE001 - generated code may raise anything
+        told = {"message": f"{type(error).__name__}: {error}"[:200]}
     wire.send(channel, {"event": "sizes", **told})
+
+
+def sizes(source: str) -> dict[str, Any]:
+    """Bytes of a task's inputs, answer, weights and workspace: everything is made and run on the meta device."""
+    with torch.device("meta"), torch.no_grad():
+        module, _ = children.load_source(source, "task")
+        inputs = module.get_inputs()
+        model = module.Model(*(module.get_init_inputs() if hasattr(module, "get_init_inputs") else []))
+        with Sizes() as seen:
+            output = model(*inputs)
+    return {"inputs": _bytes(inputs), "outputs": _bytes(output), "weights": _bytes(children.all_state(model)),
+            "workspace": 2 * seen.largest}  # fmt: skip
+
+
+# What the meta device imports at its first use takes seconds: once here, and not in every child.
+_WARM_TASK = """import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.MaxPool2d(2), torch.nn.Flatten(),
+            torch.nn.Linear(36, 8), torch.nn.GELU(), torch.nn.LayerNorm(8))
+    def forward(self, x): return torch.softmax(self.layers(x).clamp(0, 1) * 2, -1).sum(-1, keepdim=True)
+def get_inputs(): return [torch.rand(2, 3, 8, 8) + torch.randn(2, 3, 8, 8)]
+"""
+
+
+def warm_up_meta() -> None:
+    """Use the meta device once, in the fork server's own scratch folder; no CUDA call."""
+    sizes(_WARM_TASK)
+    with precompile.Elsewhere(), torch.no_grad():
+        torch.nn.Linear(4, 4).cuda()(torch.randn(2, 4, device="cuda"))
 
 
 class Sizes(TorchDispatchMode):
