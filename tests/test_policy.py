@@ -158,6 +158,15 @@ def test_saved_and_loaded_is_the_same_policy(tmp_path: Path) -> None:
     assert fingerprint(loaded) != fingerprint(model)
 
 
+def test_weights_trained_on_a_gpu_are_kept_in_half_and_still_proven_equal(tmp_path: Path) -> None:
+    model, tokenizer = tiny()
+    half = policy.kept(model, "cuda")
+    assert next(half.parameters()).dtype == torch.float16
+    path = policy.save(half, tokenizer, tmp_path / "m")
+    assert fingerprint(policy.load(path)[0]) == fingerprint(half)
+    assert next(policy.kept(tiny()[0], "cpu").parameters()).dtype == torch.float32
+
+
 def test_a_missing_model_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="give a folder that holds one"):
         policy.load(tmp_path / "none")
