@@ -86,6 +86,12 @@ def blocks(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
         yield held
 
 
+def noted(samples: Iterator[Sample], current: set[str]) -> Iterator[Sample]:
+    for sample in samples:
+        current.add(sample.candidate.id)
+        yield sample
+
+
 def keep_failure(folder: Path, sample: Sample, verdict: Verdict) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     text = f"{sample.task.source}\n# ---- {verdict.outcome.value}: {' '.join(verdict.message.split())[:200]}\n"
@@ -94,11 +100,12 @@ def keep_failure(folder: Path, sample: Sample, verdict: Verdict) -> None:
 
 def run(options: argparse.Namespace, verifier: Verifier, rows: list[Row], until: float) -> bool:
     """Judge what the file does not hold yet; False when time ran out."""
-    done = {r["candidate"] for r in rows}
+    done, current = {r["candidate"] for r in rows}, set()
     with options.csv.open("a", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         for backend, styles in ((b, s) for b in options.backends for s in options.styles):
-            stream = generate(options.n, options.seed, backend, options.family, styles, options.workers)
+            seed = options.seed + (styles == "varied")  # other modules, not the same ones in other words
+            stream = noted(generate(options.n, seed, backend, options.family, styles, options.workers), current)
             for made in blocks(s for s in stream if s.candidate.id not in done):
                 by_id = {s.candidate.id: s for s in made}
                 for verdict in verifier.verify([s.task for s in made], [s.candidate for s in made]):
@@ -111,6 +118,8 @@ def run(options: argparse.Namespace, verifier: Verifier, rows: list[Row], until:
                     print(f"\r{len(rows)} {backend} {styles}", end="", file=sys.stderr, flush=True)
                     if time.time() > until:
                         return False
+    rows[:] = [r for r in rows if r["candidate"] in current]  # not those of an earlier version of the teacher
+    write(options.csv, rows)
     return True
 
 
