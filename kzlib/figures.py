@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from kzlib.drawings import apis, outcomes, sampling, speed, time, training
+from kzlib.records import content_id
 
 if TYPE_CHECKING:
     from kzlib.workspace import Run
@@ -81,11 +83,10 @@ def save(
     run: Run, stem: str, kind: str, frame: pd.DataFrame, caption: str, dpi: int = 200, **options: Any
 ) -> dict[str, Any]:
     """Write `figures/<stem>.{pdf,png,csv}` and one manifest entry with caption and alt text, and return the entry."""
-    figure = draw(kind, frame, **options)
     alt = KINDS[kind].alt(frame)
     paths = run.figure_paths(stem)
-    paths["pdf"].write_bytes(render(figure, "pdf", dpi))
-    paths["png"].write_bytes(render(figure, "png", dpi))
+    for form in ("pdf", "png"):  # drawn anew for each: a second rendering of one figure moves its layout a little
+        paths[form].write_bytes(render(draw(kind, frame, **options), form, dpi))
     paths["csv"].write_text(to_csv(kind, frame, options), encoding="utf-8")
     return run.record(
         f"figure.{stem}",
@@ -109,12 +110,19 @@ def render(figure: Figure, form: str, dpi: int = 200) -> bytes:
 
 def to_csv(kind: str, frame: pd.DataFrame, options: dict[str, Any]) -> str:
     """The plotted data; read it back with `pandas.read_csv(path, comment="#")`, or draw it with `redraw`."""
-    head = json.dumps({"kind": kind, "options": options}, sort_keys=True)
+    head = json.dumps({"kind": kind, "options": options, "drawn_with": drawn_with()}, sort_keys=True)
     return f"{MARK}{head}\n{frame.to_csv(index=False, lineterminator=chr(10))}"
 
 
+@cache
+def drawn_with() -> dict[str, str]:
+    """What a picture depends on beside its data: equal values here mean equal pixels."""
+    code = [files("kzlib").joinpath("kzlib.mplstyle"), *sorted(Path(__file__).with_name("drawings").glob("*.py"))]
+    return {"matplotlib": matplotlib.__version__, "drawings": content_id(*[path.read_text("utf-8") for path in code])}
+
+
 def redraw(csv: str | Path) -> Figure:
-    """The picture of a figure's CSV file: the same as the PNG beside it."""
+    """The picture of a figure's CSV file: the same as the PNG beside it, where `drawn_with` is the same."""
     head, _, table = Path(csv).read_text(encoding="utf-8").partition("\n")
     if not head.startswith(MARK):
         raise ValueError(f"{Path(csv).name} is not a figure's CSV: its first line must begin with {MARK.strip()!r}")
