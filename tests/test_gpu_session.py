@@ -13,13 +13,7 @@ import gpu_session
 
 
 def run_folder(root: Path) -> Path:
-    for name, size in (
-        ("sft_coder", 900),
-        ("coder.r1", 900),
-        ("coder.r2", 900),
-        ("proposer.r2", 900),
-        ("tokenizer", 9),
-    ):
+    for name in ("sft_coder", "coder.r1", "coder.r2", "proposer.r2", "tokenizer"):
         (root / "checkpoints" / name).mkdir(parents=True)
         (root / "checkpoints" / name / "model.safetensors").write_bytes(name.encode() * 900)
     for path, text in (
