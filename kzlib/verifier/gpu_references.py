@@ -76,7 +76,7 @@ class Sets(Sequence[InputSet]):
 
     def __init__(self, baseline: Baseline, kinds: list[str], need: Need, seconds: float) -> None:
         self.baseline, self.kinds, self.need, self.seconds = baseline, kinds, need, seconds
-        self.room = max(1, RESIDENT // max(1, need.row))  # sets that may be resident
+        self._checks = 0  # checks under way
         self._rows: OrderedDict[int, InputSet] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -107,14 +107,20 @@ class Sets(Sequence[InputSet]):
     @contextmanager
     def room_for_two(self) -> Iterator[None]:
         """While a task is checked, before a candidate needs the memory, two sets may stay."""
-        before, self.room = self.room, max(2, self.room)
+        with self._lock:
+            self._checks += 1
         try:
             yield
         finally:
-            self.room = before
             with self._lock:
+                self._checks -= 1
                 while len(self._rows) > self.room:
                     self._rows.popitem()
+
+    @property
+    def room(self) -> int:
+        """Sets that may be resident."""
+        return max(1 + (self._checks > 0), RESIDENT // max(1, self.need.row))
 
     def clear(self) -> None:
         """Nothing stays resident."""
