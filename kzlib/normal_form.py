@@ -15,7 +15,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kzlib.apis.imports import Imports
+from kzlib.arguments import Arguments
+from kzlib.constructor import settle
 from kzlib.naming import named_alike
+from kzlib.signature import signature
+from kzlib.spelling import Functions, one_name
 
 FRESH = ("u", "v", "w", "p", "q", "r", "s", "t")
 _METADATA = frozenset({"shape", "dtype", "device", "ndim"})
@@ -26,6 +30,7 @@ _ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _PREFIXES = (("torch.nn.functional.", "F"), ("torch.nn.", "nn"))
 _LARGEST = 1 << 40
+_CALLERS = ("get_inputs", "get_init_inputs")
 
 
 class _NotStraight(Exception):  # noqa: N818 - control flow: this forward is no straight line
@@ -53,7 +58,7 @@ def normal_form(source: str, entry: str = "Model") -> str:
             x = x + u
             x = F.softsign(x)
             return x
-    inputs: torch.randn(3, 16)
+    x[A, B]
     """
     try:
         tree = ast.parse(named_alike(source, entry))
@@ -63,26 +68,51 @@ def normal_form(source: str, entry: str = "Model") -> str:
     if not any(cls.name == entry for cls in classes):
         return source.strip()
     tidy = _Tidy(Imports(tree), _constants(tree))
-    parts: list[str] = []
-    tail: list[str] = []
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name in ("get_inputs", "get_init_inputs"):
-            label = "inputs" if node.name == "get_inputs" else "init"
-            text = _returned(tidy.visit(copy.deepcopy(node)))
-            tail += [f"{label}: {text}"] if text else []
-        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
-            parts.append(ast.unparse(_class(tidy.visit(copy.deepcopy(node)))))
-    return "\n".join([*parts, *tail]).replace("\n\n", "\n")
+    tidied = [tidy.visit(copy.deepcopy(node)) for node in tree.body]
+    functions = {node.name: node for node in tidied if isinstance(node, ast.FunctionDef)}
+    settled = all(settle(n, _init_values(functions)) for n in tidied if isinstance(n, ast.ClassDef) and n.name == entry)
+    parts = [
+        _shown(node)
+        for node in tidied
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name not in _CALLERS
+    ]
+    if "get_inputs" in functions:
+        read = signature(functions["get_inputs"])
+        parts.append(read if read is not None else f"inputs: {_returned(functions['get_inputs'])}")
+    if "get_init_inputs" in functions and not settled:
+        parts.append(f"init: {_returned(functions['get_init_inputs'])}")
+    return "\n".join(part for part in parts if part).replace("\n\n", "\n")
+
+
+def _init_values(functions: dict[str, ast.FunctionDef]) -> list[ast.expr] | None:
+    """The literal arguments that `get_init_inputs` gives the constructor."""
+    body = functions["get_init_inputs"].body if "get_init_inputs" in functions else []
+    if len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.List):
+        return body[0].value.elts if all(_is_literal(item) for item in body[0].value.elts) else None
+    return None
+
+
+def _shown(node: ast.AST) -> str:
+    return ast.unparse(ast.fix_missing_locations(_class(node)))
 
 
 def _class(node: ast.AST) -> ast.AST:
-    for item in getattr(node, "body", []):
-        if isinstance(item, ast.FunctionDef) and item.name == "forward":
-            try:
-                item.body = _Straight(item).lines()
-            except _NotStraight:
-                continue
+    forwards = [i for i in getattr(node, "body", []) if isinstance(i, ast.FunctionDef) and i.name == "forward"]
+    for item in forwards:
+        Functions(_bound(item)).visit(item)
+    node = Arguments().visit(node)
+    for item in forwards:
+        try:
+            item.body = _Straight(item).lines()
+        except _NotStraight:
+            continue
     return ast.fix_missing_locations(node)
+
+
+def _bound(forward: ast.FunctionDef) -> set[str]:
+    """Names that hold values: arguments and whatever is assigned."""
+    stored = {n.id for n in ast.walk(forward) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return stored | {a.arg for a in forward.args.args[1:]}
 
 
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
@@ -193,6 +223,7 @@ class _Tidy(_Fold):
 
 
 def _spelled(full: str) -> ast.expr:
+    full = one_name(full)
     for prefix, short in _PREFIXES:
         if full.startswith(prefix):
             full = f"{short}.{full[len(prefix) :]}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import re
 from collections.abc import Callable
 from typing import Any
 
+from kzlib.spelling import STATELESS
 from kzlib.teacher.expr import Expr, const
 from kzlib.teacher.graph import Ref, Unsupported
 from kzlib.teacher.host import size_text
@@ -157,18 +159,17 @@ class Parsed:
         lines += [f"    {ast.unparse(attribute)}" for attribute in self.attributes]
         for node in [self.init, *(self.methods[n] for n in self.helper_methods())]:
             if node is not None:
-                lines += self.method_text(node)
+                lines += self.method_text(node, "\n".join(body))
                 lines.append("")
         args = ast.unparse(self.forward.args) if self.forward is not None else "self, x"
         lines.append(f"    def forward({args}):")
         lines += [f"        {line}" for line in body]
         return "\n".join(lines) + "\n"
 
-    def method_text(self, node: ast.FunctionDef) -> list[str]:
-        """The method without comments or docstring; a super call by class name becomes the plain one."""
-        import copy
-
+    def method_text(self, node: ast.FunctionDef, forward: str) -> list[str]:
+        """The method without comments, docstring, or layers without weights that the new forward does not call."""
         node = copy.deepcopy(node)
+        node.body = [line for line in node.body if not _idle(line, node, forward)] or [ast.Pass()]
         if (
             node.body
             and isinstance(node.body[0], ast.Expr)
@@ -180,6 +181,16 @@ class Parsed:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "super":
                 call.args = []
         return ["    " + line for line in ast.unparse(node).splitlines()]
+
+
+def _idle(line: ast.stmt, method: ast.FunctionDef, forward: str) -> bool:
+    """`self.name = nn.SiLU()`, named nowhere else."""
+    if not (isinstance(line, ast.Assign) and isinstance(line.value, ast.Call) and len(line.targets) == 1):
+        return False
+    target = ast.unparse(line.targets[0])
+    called = ast.unparse(line.value.func).rpartition(".")[2]
+    named = sum(ast.unparse(n) == target for n in ast.walk(method) if isinstance(n, ast.Attribute))
+    return called in STATELESS and target.startswith("self.") and named == 1 and f"{target}(" not in forward
 
 
 def _defines(node: ast.stmt) -> list[str]:
