@@ -78,7 +78,7 @@ def interactive() -> bool:
 
 def twin_html(title: str, picture: str) -> str:
     """The static view as a block that can be folded."""
-    return f"<details open><summary>{escape(title)}, as it starts</summary>{picture}</details>"
+    return f"<details open><summary>{escape(title)}, as it starts; run this cell to get its controls</summary>{picture}</details>"
 
 
 def select(description: str, options: Iterable[Any], value: Any, width: str = "60%") -> Any:
@@ -158,5 +158,7 @@ def source(text: str, marked: Iterable[int] = (), height: str = "22em") -> str:
     for number, line in enumerate(lines, 1):
         row = f"{'▸' if number in strong else ' '}{number:>{wide}}  {escape(line)}"
         rows.append(f'<span style="{MARK}">{row}</span>' if number in strong else row)
-    style = f"max-height:{height};overflow:auto;line-height:1.35;margin:.4em 0;padding:.4em;border:{LINE}"
+    style = (
+        f"max-height:{height};overflow:auto;white-space:pre;line-height:1.35;margin:.4em 0;padding:.4em;border:{LINE}"
+    )
     return f'<pre tabindex="0" style="{style}">{chr(10).join(rows)}</pre>'
