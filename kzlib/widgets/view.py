@@ -78,7 +78,8 @@ def interactive() -> bool:
 
 def twin_html(title: str, picture: str) -> str:
     """The static view as a block that can be folded."""
-    return f"<details open><summary>{escape(title)}, as it starts; run this cell to get its controls</summary>{picture}</details>"
+    head = f"{escape(title)}, as it starts; run this cell to get its controls"
+    return f"<details open><summary>{head}</summary>{picture}</details>"
 
 
 def select(description: str, options: Iterable[Any], value: Any, width: str = "60%") -> Any:
