@@ -100,7 +100,7 @@ def keep_failure(folder: Path, sample: Sample, verdict: Verdict) -> None:
 
 def run(options: argparse.Namespace, verifier: Verifier, rows: list[Row], until: float) -> bool:
     """Judge what the file does not hold yet; False when time ran out."""
-    done, current = {r["candidate"] for r in rows}, set()
+    done, current = {r["candidate"] for r in rows}, set[str]()
     with options.csv.open("a", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         for backend, styles in ((b, s) for b in options.backends for s in options.styles):
