@@ -28,7 +28,8 @@ SETTINGS = {
     "@jupyterlab/docmanager-extension/plugin": {"autosave": False},
 }
 LEFT_OUT = {"KZ_HEADLESS", "MPLBACKEND", "KZ_RUN_ID", "KZ_STAGE", "KZ_STAGE_KEY"}  # a reader's kernel has none of these
-TALLEST = 15_000  # pixels of a screenshot
+TALLEST = 7_000  # pixels of a screenshot
+AROUND = 130  # pixels of Lab's own bars
 
 
 def find_chromium(playwright: Playwright) -> str | None:
@@ -179,18 +180,29 @@ class Notebook:
         self.page.wait_for_timeout(300)
 
     def screenshot(self, path: Path) -> None:
-        """The whole notebook in one picture, cut at `TALLEST`."""
+        """The whole notebook: name.png, and name.2.png and so on where it is taller than `TALLEST`."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        height = self.page.evaluate(
-            "() => { const n = jupyterapp.shell.currentWidget.content.node;"
-            " for (const e of [n, ...n.querySelectorAll('.jp-WindowedPanel-outer')]) e.scrollTop = 0;"
-            " return [...n.querySelectorAll('.jp-Cell')].at(-1).getBoundingClientRect().bottom; }"
-        )
         size = self.page.viewport_size or {"width": 1280, "height": 1000}
-        self.page.set_viewport_size({"width": size["width"], "height": min(int(height) + 60, TALLEST)})
-        self.page.wait_for_timeout(500)
-        self.page.screenshot(path=str(path))
+        height = self._scroll_to(0)
+        visible = min(height, TALLEST)
+        self.page.set_viewport_size({"width": size["width"], "height": visible + AROUND})
+        for number in range(-(-height // visible)):
+            self._scroll_to(number * visible)
+            self.page.wait_for_timeout(500)
+            self.page.screenshot(path=str(path.with_suffix(f".{number + 1}.png" if number else ".png")))
         self.page.set_viewport_size(size)  # type: ignore[arg-type]
+
+    def _scroll_to(self, top: int) -> int:
+        """Scroll the notebook; its height in pixels is returned."""
+        return int(
+            self.page.evaluate(
+                "top => { const n = jupyterapp.shell.currentWidget.content.node;"
+                " for (const e of [n, ...n.querySelectorAll('.jp-WindowedPanel-outer')]) e.scrollTop = top;"
+                " const cells = [...n.querySelectorAll('.jp-Cell')].map(c => c.getBoundingClientRect());"
+                " return cells.at(-1).bottom - cells[0].top + 20; }",
+                top,
+            )
+        )
 
     def save(self) -> None:
         """Save, as Ctrl+S does, with outputs and the state of the widgets."""
