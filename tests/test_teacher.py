@@ -131,6 +131,11 @@ FOREIGN = {
         "torch.randn(2, 3, 5, 7)",
         "self.b = nn.Parameter(torch.randn(3, 1, 1) - 3.0)",
     ),
+    "columns that are one wide": module(
+        "return torch.mean(torch.column_stack([torch.amax(x, 1, keepdim=True), y]), dim=-1)",
+        "torch.randn(4, 9), torch.randn(4, 1)",
+        names="x, y",
+    ),
     "in place": module("x = x * 2.0\nx += 1.0\nx.relu_()\nx.mul_(0.5)\nreturn x", "torch.randn(6, 11)"),
     "one value used by two operators": module(
         "y = self.conv(x)\nreturn torch.sigmoid(y) * y + y.mean(dim=(2, 3), keepdim=True)",

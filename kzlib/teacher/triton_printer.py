@@ -123,6 +123,8 @@ class TritonPrinter(Emitter):
         pointer = self.pointer(e.attr)
         mask = self.mask_of(self.offset(e), e.args[-1])
         at = pointer if where == "0" else f"{pointer} + {where}"
+        for root in sorted(self.roots_of(e.args[-1]) - self.roots_of(self.offset(e))):
+            at += f" + 0 * {self.bound['#' + root]}"  # a mask may not be wider than the addresses
         other = self.others.get(e, "0.0" if e.dtype not in (*INT, "bool") else "0")
         text = f"tl.load({at}, mask={mask}, other={other})" if mask else f"tl.load({at})"
         return f"{text}.to(tl.float32)" if e.attr.dtype in ("f16", "bf16") else text
