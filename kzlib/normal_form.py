@@ -16,7 +16,7 @@ from typing import Any
 
 from kzlib.apis.imports import Imports
 from kzlib.arguments import Arguments
-from kzlib.constructor import settle
+from kzlib.constructor import init_values, settle
 from kzlib.naming import named_alike
 from kzlib.signature import signature
 from kzlib.spelling import Functions, one_name
@@ -70,7 +70,8 @@ def normal_form(source: str, entry: str = "Model") -> str:
     tidy = _Tidy(Imports(tree), _constants(tree))
     tidied = [tidy.visit(copy.deepcopy(node)) for node in tree.body]
     functions = {node.name: node for node in tidied if isinstance(node, ast.FunctionDef)}
-    settled = all(settle(n, _init_values(functions)) for n in tidied if isinstance(n, ast.ClassDef) and n.name == entry)
+    values = init_values(ast.Module([n for n in tidied if isinstance(n, ast.stmt)], []))
+    settled = all(settle(n, values) for n in tidied if isinstance(n, ast.ClassDef) and n.name == entry)
     parts = [
         _shown(node)
         for node in tidied
@@ -82,14 +83,6 @@ def normal_form(source: str, entry: str = "Model") -> str:
     if "get_init_inputs" in functions and not settled:
         parts.append(f"init: {_returned(functions['get_init_inputs'])}")
     return "\n".join(part for part in parts if part).replace("\n\n", "\n")
-
-
-def _init_values(functions: dict[str, ast.FunctionDef]) -> list[ast.expr] | None:
-    """The literal arguments that `get_init_inputs` gives the constructor."""
-    body = functions["get_init_inputs"].body if "get_init_inputs" in functions else []
-    if len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.List):
-        return body[0].value.elts if all(_is_literal(item) for item in body[0].value.elts) else None
-    return None
 
 
 def _shown(node: ast.AST) -> str:

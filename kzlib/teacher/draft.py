@@ -30,7 +30,7 @@ class Draft:
     init: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     inputs: list[tuple[str, str]] = field(default_factory=list)  # forward argument, how get_inputs makes it
-    constants: dict[str, int] = field(default_factory=dict)  # module-level sizes
+    constants: dict[str, float] = field(default_factory=dict)  # module-level sizes and settings
     arguments: list[str] = field(default_factory=list)  # constants handed to __init__
     apis: list[str] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
@@ -47,7 +47,14 @@ class Draft:
         return self.rng.choice(options)
 
     def constant(self) -> float:
-        return self.pick(0.1, 0.25, 0.3, 0.5, 0.7, 1.5, 2.0, 3.0)
+        """A number to be copied: mostly the usual ones, now and then any with a few digits."""
+        if self.rng.random() < 0.6:
+            return self.pick(0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.5, 2.0, 2.5, 3.0)
+        return max(0.01, round(self.rng.uniform(0.0, 4.0), self.pick(1, 2, 3)))
+
+    def small(self) -> float:
+        """A slope or the like: 0.01 to 0.4."""
+        return self.pick(0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 
     def size(self, name: str, value: int) -> str:
         """A module-level size by name; a clash of names with another value gets a number."""

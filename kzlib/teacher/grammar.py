@@ -7,7 +7,9 @@ Style "plain" is short and regular: diversity lies in which operators meet and h
 
 from __future__ import annotations
 
+import ast
 import random
+import re
 from collections.abc import Sequence
 
 from kzlib.teacher import grammar_ops as g
@@ -15,6 +17,7 @@ from kzlib.teacher.draft import RANGES, Draft
 from kzlib.teacher.pointwise_rows import rows
 
 POINTWISE = rows()
+NUMBER = re.compile(r"(?<=[ (=])\d+(\.\d+)?(?=[,)])")  # as an argument
 N = "torch.nn."
 F = "torch.nn.functional."
 
@@ -161,16 +164,16 @@ def write_pointwise(d: Draft, api: str) -> bool:
     table: dict[str, object] = {
         "x": d.value,
         "c": d.constant(),
-        "s": d.pick(0.01, 0.1, 0.2),
-        "lo": d.pick(-1.0, -0.5, 0.0),
-        "hi": d.pick(1.0, 2.0, 0.8),
+        "s": d.small(),
+        "lo": d.pick(-2.0, -1.0, -0.8, -0.5, -0.3, 0.0),
+        "hi": d.pick(0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0),
     }
     if module:
         attr = "act" if api in ACTIVATION else "op"
         table["m"] = d.module(attr, module.format(**table))
     for key, kind in (("y", "randn"), ("z", "randn"), ("yp", "pos"), ("zp", "pos")):
         if "{" + key + "}" in forward:
-            table[key] = d.input(d.shape, kind)
+            table[key] = d.input(_broadcast(d), kind)
     d.step(forward.format(**table))
     if "e" in flags or api not in EXACT:
         d.exact = False  # two right answers differ in the last digit: nothing that jumps may follow
@@ -179,6 +182,11 @@ def write_pointwise(d: Draft, api: str) -> bool:
     else:
         d.range = gives
     return True
+
+
+def _broadcast(d: Draft) -> list[int]:
+    """The shape of another operand: mostly the same, now and then one that is spread over leading axes."""
+    return d.shape[-1:] if d.rank > 1 and d.rng.random() < 0.15 else d.shape
 
 
 def write_operator(d: Draft) -> bool:
@@ -191,7 +199,7 @@ def write_operator(d: Draft) -> bool:
     elif kind == "shift":
         d.step(f"{x} {d.pick('+', '-')} {d.constant()}")
     elif kind == "divide":
-        d.step(f"{x} / {d.pick(2.0, 3.0, 4.0)}")
+        d.step(f"{x} / {d.pick(2.0, 3.0, 4.0, d.constant())}")
     elif kind == "bias" and d.rank in (2, 3, 4) and d.shape[1] > 1:
         if d.rank == 2:
             b = d.module("bias", f"nn.Parameter(torch.randn({d.argument(g._last(d), d.shape[1])}))")
@@ -199,8 +207,10 @@ def write_operator(d: Draft) -> bool:
             ones = ", ".join(["1"] * (d.rank - 2))
             b = d.module("bias", f"nn.Parameter(torch.randn({d.argument(g._channels(d), d.shape[1])}, {ones}))")
         d.step(f"{x} {d.pick('+', '*')} self.{b}")
+    elif d.grown:
+        d.step(f"{x} + {x} * {d.constant()}")
     else:
-        d.step(f"{x} * 0.5 + {x} * {x} * 0.1" if not d.grown else f"{x} + {x} * 0.5")
+        d.step(d.pick(f"{x} * {d.constant()} + {x} * {x} * {d.small()}", f"{x} * {x}", f"{d.constant()} - {x}"))
         d.grown = True
     d.range = "any"
     return True
@@ -217,10 +227,17 @@ def draft_for(apis: Sequence[str], rng: random.Random, style: str = "plain", tri
         first = list(d.shape)
         d.inputs.append(("x", ""))
         good = True
+        kept: tuple[int, list[int]] | None = None  # where `r` was set, and its shape
         for k, api in enumerate(order):
+            if kept is None and k < 2 and rng.random() < 0.12:
+                kept = (len(d.lines), list(d.shape))
+                d.lines.append(f"r = {d.value}")
             if d.done or not _write(d, api):
                 good = False
                 break
+            if kept and d.shape == kept[1] and not d.done and rng.random() < 0.7:
+                d.step(f"{d.value} {d.pick('+', '+', '*', '-')} r")
+                d.exact, d.range, d.grown, kept = False, "any", True, None
             if (
                 (
                     (not d.done and k == len(order) - 1 and rng.random() < 0.3)
@@ -230,6 +247,8 @@ def draft_for(apis: Sequence[str], rng: random.Random, style: str = "plain", tri
                 and d.shape
             ):
                 write_operator(d)
+        if kept:
+            del d.lines[kept[0]]
         if good and d.lines and all(s > 0 for s in d.shape) and _size(d.shape) <= 40000:
             d.inputs[0] = ("x", d.maker(first, d.start if d.start != "randn" else "randn"))
             return d
@@ -278,8 +297,24 @@ def _rank(order: Sequence[str], rng: random.Random) -> int:
     return rng.choice((2, 2, 2, 3, 3, 4))
 
 
+def _hand_over(d: Draft) -> None:
+    """One number of a layer becomes an argument of the constructor, as KernelBench's modules have many."""
+    places = [(k, m) for k, line in enumerate(d.init) for m in NUMBER.finditer(line)]
+    if not places:
+        return
+    k, m = d.rng.choice(places)
+    name = d.pick("kernel_size", "setting", "value")
+    if name in d.constants:
+        return
+    d.init[k] = f"{d.init[k][: m.start()]}{name}{d.init[k][m.end() :]}"
+    d.constants[name] = ast.literal_eval(m[0])
+    d.arguments.insert(d.rng.randint(0, len(d.arguments)), name)
+
+
 def module_source(d: Draft) -> str:
     """The task's text in plain style."""
+    if d.rng.random() < 0.3:
+        _hand_over(d)
     lines = ["import torch", "import torch.nn as nn", "import torch.nn.functional as F", ""]
     if d.constants:
         lines.append(f"{', '.join(d.constants)} = {', '.join(map(str, d.constants.values()))}")
@@ -315,7 +350,7 @@ WEIGHTS = {
     "resample": 3,
     "attention": 2,
 }
-COMPANIONS = (0.25, 0.4, 0.25, 0.1)  # chances of 0, 1, 2, 3 more APIs
+COMPANIONS = (0.35, 0.35, 0.2, 0.1)  # chances of 0, 1, 2, 3 more APIs
 
 
 def sample_apis(rng: random.Random, chosen: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -324,8 +359,8 @@ def sample_apis(rng: random.Random, chosen: Sequence[str] | None = None) -> tupl
     family = rng.choices(pool, [WEIGHTS.get(f, 3) for f in pool])[0]
     apis = [rng.choice(_common(family, rng))]
     for _ in range(rng.choices((0, 1, 2, 3), COMPANIONS)[0]):
-        kind = rng.choices(("activation", "elementwise", "reduction", "any"), (5, 4, 2, 1))[0]
-        other = rng.choice(list(WEIGHTS)) if kind == "any" else kind
+        kind = rng.choices(("activation", "elementwise", "reduction", "any"), (5, 4, 2, 4))[0]
+        other = rng.choice(pool) if kind == "any" else kind
         api = rng.choice(_common(other, rng))
         if api not in apis:
             apis.append(api)

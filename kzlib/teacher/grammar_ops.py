@@ -48,17 +48,31 @@ def _last(d: Draft) -> str:
     )
 
 
+def _turned(d: Draft, y: str, a: int, b: int) -> str:
+    """The second operand of a product given the other way round."""
+    if a == 0 and d.rng.random() < 0.4:
+        d.note("torch.t", "matmul")
+        return f"{y}.t()"
+    d.note("torch.transpose", "matmul")
+    return f"torch.transpose({y}, {a}, {b})"
+
+
 def matmul(d: Draft, api: str) -> bool:
     n = d.pick(*WIDTHS)
     if api in ("torch.mm", "torch.matmul", "torch.inner") and d.rank == 2:
         if api == "torch.inner":
             y = d.input([n, d.shape[1]], names=("rows", "features"))
+        elif d.rng.random() < 0.25:
+            y = _turned(d, d.input([n, d.shape[1]], names=("rows", _last(d))), 0, 1)
         else:
             y = d.input([d.shape[1], n], names=(_last(d), "columns"))
         d.step(f"{api}({d.value}, {y})")
         d.shape = [d.shape[0], n]
     elif api in ("torch.bmm", "torch.matmul") and d.rank == 3:
-        y = d.input([d.shape[0], d.shape[2], n], names=("batch", _last(d), "columns"))
+        if d.rng.random() < 0.25:
+            y = _turned(d, d.input([d.shape[0], n, d.shape[2]], names=("batch", "rows", _last(d))), 1, 2)
+        else:
+            y = d.input([d.shape[0], d.shape[2], n], names=("batch", _last(d), "columns"))
         d.step(f"{api}({d.value}, {y})")
         d.shape = [d.shape[0], d.shape[1], n]
     elif api == "torch.mv" and d.rank == 2:
@@ -139,10 +153,10 @@ def conv(d: Draft, api: str) -> bool:
     if d.rank != n + 2:
         return False
     transposed = "ranspose" in api
-    out, k = d.pick(*CHANNELS), d.pick(1, 2, 3, 3, 3)
+    out, k = d.pick(*CHANNELS), d.pick(1, 2, 3, 3, 3, 3, 4, 5)
     if min(d.shape[2:]) < k + 1:
         return False
-    stride, padding, dilation = d.pick(1, 1, 2), d.pick(0, 0, 1), d.pick(1, 1, 1, 2)
+    stride, padding, dilation = d.pick(1, 1, 2, 3), d.pick(0, 0, 1, 2), d.pick(1, 1, 1, 1, 2, 3)
     extra = d.pick(0, 1) if transposed and stride > 1 else 0
     groups = 1
     if d.rng.random() < 0.15 and d.shape[1] % 2 == 0:
@@ -214,11 +228,13 @@ def pool(d: Draft, api: str) -> bool:
         else:
             d.step(f"self.{d.module('pool', f'nn.{name}({size})')}({d.value})")
         return True
-    k = d.pick(2, 2, 3)
-    stride = d.pick(None, None, 1, 2)
+    k = d.pick(2, 2, 3, 4)
+    stride = d.pick(None, None, 1, 2, 3)
     padding = d.pick(0, 0, 1) if "lp" not in name.lower() else 0
     s = stride or k
     options = ([f"stride={stride}"] if stride else []) + ([f"padding={padding}"] if padding else [])
+    if padding and "avg" in name.lower() and d.rng.random() < 0.3:
+        options.append("count_include_pad=False")
     head = f"2, {k}" if "lp" in name.lower() else str(k)
     sizes = [(v + 2 * padding - k) // s + 1 for v in d.shape[2:]]
     if ".functional." in api:
@@ -227,6 +243,10 @@ def pool(d: Draft, api: str) -> bool:
         d.step(f"self.{d.module('pool', 'nn.' + name + '(' + ', '.join([head, *options]) + ')')}({d.value})")
     d.shape = [*d.shape[:2], *sizes]
     return True
+
+
+def _eps(d: Draft) -> str:
+    return f", eps={d.pick(1e-6, 1e-4, 1e-3, 1e-5)}" if d.rng.random() < 0.3 else ""
 
 
 def norm(d: Draft, api: str) -> bool:
@@ -238,18 +258,19 @@ def norm(d: Draft, api: str) -> bool:
         a = d.argument(_last(d), d.shape[-1])
         if api.startswith("torch.nn.functional"):
             w = d.module("weight", f"nn.Parameter(torch.ones({a}))")
-            d.step(f"F.{name}({d.value}, ({d.value}.shape[-1],), self.{w})")
+            shape = d.pick(f"({d.value}.shape[-1],)", f"self.{w}.shape")
+            d.step(f"F.{name}({d.value}, {shape}, self.{w}{_eps(d)})")
         else:
-            d.step(f"self.{d.module('norm', f'nn.{name}({a})')}({d.value})")
+            d.step(f"self.{d.module('norm', f'nn.{name}({a}{_eps(d)})')}({d.value})")
     elif name in ("GroupNorm", "group_norm"):
         if d.rank not in (2, 3, 4, 5) or channel % 2:
             return False
-        groups = d.pick(2, channel // 2) if channel > 2 and channel % (channel // 2) == 0 else 2
+        groups = d.pick(*(g for g in range(2, channel + 1) if channel % g == 0))
         if channel // groups < 2 and d.rank == 2:
             return False
         a = d.argument(_channels(d) if d.rank > 2 else _last(d), channel)
         if name == "GroupNorm":
-            d.step(f"self.{d.module('norm', f'nn.GroupNorm({groups}, {a})')}({d.value})")
+            d.step(f"self.{d.module('norm', f'nn.GroupNorm({groups}, {a}{_eps(d)})')}({d.value})")
         else:
             d.step(f"F.group_norm({d.value}, {groups})")
     elif name in ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "batch_norm"):
@@ -364,6 +385,8 @@ def reduction(d: Draft, api: str) -> bool:
             d.step(f"torch.norm({x}, p={d.pick(1, 2, 2)}, {tail})")
     elif name == "vector_norm":
         d.step(f"torch.linalg.vector_norm({x}, ord={d.pick(1, 2, 3)}, {tail})")
+    elif name in ("var", "std") and d.rng.random() < 0.35:
+        d.step(f"{api}({x}, {tail}, {d.pick('unbiased=False', 'correction=0')})")
     elif name in ("sum", "mean", "amax", "amin", "var", "std", "nanmean"):
         d.step(f"{api}({x}, {tail})")
     else:

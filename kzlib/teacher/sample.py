@@ -31,6 +31,7 @@ POINTWISE_FAMILIES = ("elementwise", "activation")  # companions that any family
 
 def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | None, styles: str) -> Sample | None:
     """Sample `index` of the stream of `seed`: the same on every machine, whatever the number of workers."""
+    from kzlib.constructor import settled_source
     from kzlib.naming import named_alike
     from kzlib.teacher import grammar
     from kzlib.teacher.compiler import compile_graph
@@ -57,7 +58,10 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
         except (RuntimeError, ValueError, TypeError, IndexError):
             continue  # the grammar wrote a module that Torch refuses
         try:
-            text, plan, principles = compile_graph(source, graph, backend, schedule)
+            shown = (
+                settled_source(source) if styles == "plain" else source
+            )  # the kernel mirrors what the Coder is shown
+            text, plan, principles = compile_graph(shown, graph, backend, schedule)
         except Unsupported:
             continue
         if styles == "plain" and (len(plan.steps) > 3 or len(text) > 3200):
