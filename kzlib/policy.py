@@ -96,7 +96,7 @@ def _join(units: list[str], pair: tuple[str, str]) -> list[str]:
     return out
 
 
-def build_tokenizer(texts: Iterable[str], vocab_size: int, idiom_share: float = 0.001) -> PreTrainedTokenizerFast:
+def build_tokenizer(texts: Iterable[str], vocab_size: int, idiom_share: float = 0.004) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer trained on `texts`, up to half of it for idioms; any text round-trips.
 
     >>> tokenizer = build_tokenizer(["x = tl.load(p)\\n" * 3], vocab_size=300)
