@@ -29,7 +29,7 @@ from kzlib.verifier import Verifier, resolve_device
 from kzlib.verifier.build import compile_check
 from kzlib.verifier.pool import ForkServer
 
-BLOCK = 16  # tasks handed to the verifier at once
+BLOCK = 8  # tasks handed to the verifier at once
 
 
 @dataclass
