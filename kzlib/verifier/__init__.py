@@ -26,7 +26,7 @@ from typing import Any
 
 from kzlib.records import Candidate, Task, Verdict
 from kzlib.verifier.check import TaskCheck, check_reference
-from kzlib.verifier.judge import Judge
+from kzlib.verifier.judge import Judge, fault
 from kzlib.verifier.pool import ForkServer, ServerConfig, ServerDied
 from kzlib.verifier.protocols import PROTOCOLS
 from kzlib.verifier.references import Broken, References
@@ -139,6 +139,9 @@ class Verifier:
                     return self.judge.check(task, chosen)
                 except ServerDied as error:
                     reason = str(error)
+                except Exception as error:  # noqa: BLE001 - one task's answer, never the end of the others'
+                    reason = "{error} in {place}: {text}".format(**fault(error))
+                    break
             return check_reference(task.id, Broken("runs", f"the verifier's own process failed: {reason}"))
 
         distinct = list({task.id: task for task in tasks}.values())

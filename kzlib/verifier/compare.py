@@ -91,6 +91,8 @@ def _scalar(output: Any, native: Any, exact: Any, budget: Budget, path: str) -> 
     if isinstance(native, float | complex) and isinstance(output, float | complex | int):
         wide = torch.complex128 if isinstance(native, complex) else torch.float64
         yard = exact if isinstance(exact, float | complex) else native
+        if isinstance(output, int) and abs(output) >= 1 << 1000:
+            return Mismatch(f"{path} is a whole number beyond any float", {})
         out, near, right = (torch.view_as_real(t) if t.is_complex() else t
                             for t in (torch.tensor([v], dtype=wide) for v in (output, native, yard)))  # fmt: skip
         return _floats([out, near, right, right], torch.float32, budget, path)
@@ -110,6 +112,7 @@ def _tensor(
         exact = None
     if not output.numel():
         return None
+    output = output.to(native.device)  # one number may come from the host
     if not (output.is_floating_point() or output.is_complex()):
         return _whole(output, native, exact, path)
     if exact is None:  # no float64 run: the native one is the yardstick, and its own error is not known

@@ -393,9 +393,9 @@ class GpuJudge(Judge):
 
         def answer(side: Any, contents: Any) -> dict[str, Any]:
             if side is child:
-                return self._answer(job, side, job.protocol.run_seconds, limit, "time")
+                return self._answer(job, side, job.protocol.run_seconds, limit, "time", "timed")
             try:
-                return self._answer(job, side, job.protocol.run_seconds, limit, "time")
+                return self._answer(job, side, job.protocol.run_seconds, limit, "time", "timed")
             except (wire.WireError, Ended) as error:
                 raise ServerDied(f"the reference failed while it was timed ({error})") from None
 

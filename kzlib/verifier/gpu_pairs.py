@@ -83,7 +83,7 @@ def disagreement(output: Any, expected: Any, loosen: float) -> float:
     if isinstance(expected, torch.Tensor):
         if not isinstance(output, torch.Tensor) or output.shape != expected.shape or output.dtype != expected.dtype:
             return 1.0
-        return _tensor_disagreement(output, expected, loosen)
+        return _tensor_disagreement(output.to(expected.device), expected, loosen)
     if isinstance(expected, list | tuple):
         if not isinstance(output, list | tuple) or len(output) != len(expected):
             return 1.0

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from kzlib.records import Task
-from kzlib.verifier import wire
+from kzlib.verifier import replies, wire
 from kzlib.verifier.children import copy_tree
 from kzlib.verifier.gpu_plan import RESIDENT, Need
 from kzlib.verifier.gpu_stock import Stock
@@ -137,7 +137,8 @@ class Sets(Sequence[InputSet]):
         with self.baseline.live() as lender:
             try:
                 lender.send(request)
-                answer = lender.receive(self.seconds, limit)
+                form = next(name for name in request if name in ("set", "again", "other"))
+                answer = replies.checked(lender.receive(self.seconds, limit), set=form, failed="broken")
             except (wire.WireError, wire.Deadline) as error:
                 raise ServerDied(f"the reference's process does not answer ({type(error).__name__})") from None
             if answer.get("event") != "set":
@@ -201,7 +202,8 @@ class GpuReferences(References):
             lender = self.stock.take()
             try:
                 lender.send(request)
-                return lender, lender.receive(self.seconds, self.output_limit)
+                answer = lender.receive(self.seconds, self.output_limit)
+                return lender, replies.checked(answer, reference="head", failed="broken")
             except wire.Deadline:
                 result = Broken("budget", f"the reference needs more than {self.seconds:.0f} s")
             except wire.Closed:

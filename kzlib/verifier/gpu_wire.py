@@ -252,6 +252,7 @@ class Borrower:
         self.channel = channel
         self.device = device
         self._synchronize = torch.cuda.synchronize
+        self._process, self._leave = (os.getpid, os.getpid()), os._exit
         self._own: list[Block] = []
         self.arena = self._open(arena) if arena else None
         self._own.clear()
@@ -262,8 +263,15 @@ class Borrower:
         self.inbound: Span | None = parts[0]
         self.outbound: Span | None = parts[1]
 
+    def _alone(self) -> None:
+        """A process that generated code forked has the channel too: it ends where it would speak or listen."""
+        ask, mine = self._process
+        if ask() != mine:
+            self._leave(1)
+
     def receive(self) -> Any:
         """The judge's next value; device tensors are views of the lent memory itself."""
+        self._alone()
         while True:
             message = wire.receive(self.channel)
             if message["lend"]:
@@ -287,6 +295,7 @@ class Borrower:
 
     def send(self, value: Any) -> None:
         """One value; device tensors are copied into the memory the judge lends for it."""
+        self._alone()
         layout = Layout(band=0)
         tree = layout.pack(value)
         wanted = layout.end

@@ -7,13 +7,16 @@ The judge owns seeds, expected values and verdicts. Subclasses for other devices
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
-from kzlib.verifier import guard, wire
+from kzlib.verifier import guard, replies, wire
 from kzlib.verifier.check import TaskCheck, check_reference
 from kzlib.verifier.children import tensors_of
 from kzlib.verifier.compare import Mismatch, compare, loosely
@@ -35,6 +38,14 @@ class Ended(Exception):  # noqa: N818 - control flow inside one judgement
         self.outcome = outcome
         self.stage = stage
         self.evidence = evidence
+
+
+class _Crashed(Exception):  # noqa: N818 - control flow inside one judgement
+    """All is well so far, and the run with spoiled stores ended the candidate's process."""
+
+    def __init__(self, reference: Reference, report: dict[str, Any]) -> None:
+        super().__init__("the run with spoiled stores ended the process")
+        self.reference, self.report = reference, report
 
 
 @dataclass
@@ -128,6 +139,10 @@ class Judge:
             timing, ended = None, error
         except (OSError, MemoryError) as error:
             timing, ended = None, Ended(Outcome.INFRA, "run", f"this machine failed: {type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - one candidate's verdict, never the end of the others'
+            told = fault(error)
+            message = f"the verifier failed: {told['error']} in {told['place']}: {told['text']}"
+            timing, ended = None, Ended(Outcome.INFRA, "run", message, **told)
         job.spend("total", start)
         message = "\n".join(str(ended).splitlines()[:MAX_MESSAGE_LINES])
         return Verdict(
@@ -163,11 +178,18 @@ class Judge:
     def _judge(self, job: Job, last: bool) -> Timing | None:
         self.refuse(job)
         reference = self.reference(job, shake_state=True)
+        try:
+            return self._with_child(job, last, partial(self._talk, job, reference))
+        except _Crashed as crashed:
+            return self._with_child(job, last, partial(self._resume, job, crashed.reference, crashed.report))
+
+    def _with_child(self, job: Job, last: bool, step: Callable[[Child], Timing | None]) -> Timing | None:
+        """A step with a fresh process; how that ends, where it ends by itself, is the candidate's outcome."""
         start = time.perf_counter()
         with self.fresh() as child:
             job.spend("fork", start)
             try:
-                return self._talk(job, reference, child)
+                return step(child)
             except wire.Closed:
                 end = child.wait()
                 if end.signal == "SIGKILL" and not end.killed_by_us and not last:
@@ -197,12 +219,23 @@ class Judge:
                 )
             del row, answer  # a large task has room for one set at a time
         child.send({"report": True})
-        report = self._answer(job, child, job.protocol.run_seconds, SLACK, "evidence")
+        report = self._answer(job, child, job.protocol.run_seconds, SLACK, "evidence", "report")
         self._note_walls(job, built, report)
         if job.protocol.evidence:
             launched = any(call["launches"] for call in report["calls"])
             changed = self._corruption(job, reference, child) if launched else None
             self._weigh(job, reference, report, changed)
+            if not child.alive:
+                raise _Crashed(reference, report)
+        return self._finish(job, reference, report, child)
+
+    def _resume(self, job: Job, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
+        """What is left once the run with spoiled stores has ended a process, as it may: in another one."""
+        reference = self._with_state(job, reference, child, self._load(job, reference, child))
+        self._call(job, child, reference.sets[0], corrupt=False)
+        return self._finish(job, reference, report, child)
+
+    def _finish(self, job: Job, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
         start = time.perf_counter()
         timing = self.timing(job, reference, report, child)
         job.spend("time", start)
@@ -231,7 +264,7 @@ class Judge:
     def _load(self, job: Job, reference: Reference, child: Child) -> dict[str, Any]:
         start = time.perf_counter()
         child.send(self.job_request(job, reference))
-        built = self._answer(job, child, job.protocol.load_seconds, SLACK, "build")
+        built = self._answer(job, child, job.protocol.load_seconds, SLACK, "build", "built")
         job.spend("load", start)
         return built
 
@@ -245,7 +278,7 @@ class Judge:
             job.evidence["weights"] = "as initialised" if placed else "as initialised, not all placed"
         start = time.perf_counter()
         child.send({"state": reference.state, "training": reference.training})
-        self._answer(job, child, job.protocol.run_seconds, SLACK, "build")
+        self._answer(job, child, job.protocol.run_seconds, SLACK, "build", "state")
         job.spend("load", start)
         return reference
 
@@ -254,7 +287,7 @@ class Judge:
         child.send({"inputs": row.inputs, "corrupt": corrupt})
         limit = 4 * _size([row.native, row.inputs, row.buffers]) + SLACK
         try:
-            answer = self._answer(job, child, job.protocol.run_seconds, limit, "run")
+            answer = self._answer(job, child, job.protocol.run_seconds, limit, "run", "output")
         finally:
             job.spend("corrupted_run" if corrupt else "run", start)
         problem = answer.get("problem")
@@ -263,15 +296,14 @@ class Judge:
             raise Ended(outcome, "compare", problem["message"])
         return answer
 
-    def _answer(self, job: Job, child: Child, seconds: float, limit: int, stage: str) -> dict[str, Any]:
-        """The child's next message, or the end of the judgement."""
+    def _answer(self, job: Job, child: Child, seconds: float, limit: int, stage: str, event: str) -> dict[str, Any]:
+        """The child's next message, which must be this event, or the end of the judgement."""
         try:
             answer = child.receive(seconds, limit)
         except wire.Deadline:
             child.kill()
             raise Ended(Outcome.TIMEOUT, stage, f"no answer within {seconds:.0f} s") from None
-        if not isinstance(answer, dict) or "event" not in answer:
-            raise wire.WireError("an answer of another form")
+        answer = replies.checked(answer, event, "failed")
         if answer["event"] == "failed":
             raise failure(answer)
         return answer
@@ -338,6 +370,17 @@ class Judge:
             raise Ended(finding.outcome, "evidence", finding.message)
         if race:
             raise Ended(Outcome.WRONG, "evidence", race, race=True)
+
+
+def fault(error: BaseException) -> dict[str, str]:
+    """What an error of our own was and where, for the evidence.
+
+    >>> fault(KeyError("output"))
+    {'error': 'KeyError', 'place': 'nowhere', 'text': "'output'"}
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{Path(f.filename).name}:{f.lineno} ({f.name})" for f in frames[-2:]]
+    return {"error": type(error).__name__, "place": " > ".join(places) or "nowhere", "text": str(error)[:300]}
 
 
 def _shape_note(other: dict[str, Any] | None) -> str:

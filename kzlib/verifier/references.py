@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from kzlib.records import Task
-from kzlib.verifier import wire
+from kzlib.verifier import replies, wire
 from kzlib.verifier.pool import ForkServer, ServerDied
 from kzlib.verifier.protocols import Protocol
 
@@ -118,7 +118,9 @@ class References:
             with server.fork(self.entry) as child:
                 try:
                     child.send(self.request(task, seed, protocol, shake_state))
-                    answer = child.receive(self.seconds, self.output_limit)
+                    answer = replies.checked(
+                        child.receive(self.seconds, self.output_limit), "reference", failed="broken"
+                    )
                 except wire.Deadline:
                     return Broken("budget", f"the reference needs more than {self.seconds:.0f} s")
                 except wire.Closed:

@@ -23,6 +23,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = (
     0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000,
 )  # fmt: skip
+CLONE_VFORK, CLONE_THREAD = 0x4000, 0x10000
 MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 0x4000, 0x40000
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE = 1, 22, 38, 36, 4
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same numbers on every architecture
@@ -214,6 +215,7 @@ _FORBIDDEN = {
 _ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # fork, vfork, execve, execveat; socket, connect, bind (paths of sockets are not covered by Landlock)
 _PROCESS_CALLS = {"x86_64": (57, 58, 59, 322, 41, 42, 49), "aarch64": (221, 281, 198, 203, 200)}
+_FORK: dict[str, tuple[int, ...]] = {"x86_64": (57,), "aarch64": ()}
 _CLONE = {"x86_64": (56, 435), "aarch64": (220, 435)}
 
 
@@ -224,16 +226,18 @@ def _seccomp(processes: bool) -> None:
     load, equal, returns, test = 0x20, 0x15, 0x06, 0x45
     allow, deny, missing = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38
     clone, clone3 = _CLONE[machine]
-    denied = _FORBIDDEN[machine] + (() if processes else _PROCESS_CALLS[machine])
+    denied = _FORBIDDEN[machine] + (_FORK[machine] if processes else _PROCESS_CALLS[machine])
     program: list[tuple[int, int, int, int]] = [
         (load, 0, 0, 4), (equal, 1, 0, _ARCH[machine]), (returns, 0, 0, deny), (load, 0, 0, 0),
         (0x35, 0, 1, 0x40000000), (returns, 0, 0, deny),  # the x32 table, whose numbers would slip past the list
     ]  # fmt: skip
     for number in denied:
         program += [(equal, 0, 1, number), (returns, 0, 0, deny)]
-    if not processes:  # glibc falls back from clone3 to clone, whose flags can be read: threads yes, processes no
-        program += [(equal, 0, 1, clone3), (returns, 0, 0, missing)]
-        program += [(equal, 0, 3, clone), (load, 0, 0, 16), (test, 1, 0, 0x10000), (returns, 0, 0, deny)]
+    # glibc falls back from clone3 to clone, whose flags can be read: threads yes; and where compilers must be started,
+    # a process that starts another program while its parent waits (vfork), never a copy of this one.
+    allowed = CLONE_THREAD | (CLONE_VFORK if processes else 0)
+    program += [(equal, 0, 1, clone3), (returns, 0, 0, missing)]
+    program += [(equal, 0, 3, clone), (load, 0, 0, 16), (test, 1, 0, allowed), (returns, 0, 0, deny)]
     program.append((returns, 0, 0, allow))
     code = b"".join(struct.pack("<HBBI", *line) for line in program)
     buffer = ctypes.create_string_buffer(code)
