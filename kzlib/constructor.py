@@ -10,6 +10,7 @@ import ast
 import copy
 from collections.abc import Iterable
 
+from kzlib.apis.imports import Imports
 from kzlib.naming import SIZES
 from kzlib.spelling import stateless
 
@@ -21,6 +22,7 @@ _SIZE_ARGUMENTS = {
     "randn": 9, "rand": 9, "zeros": 9, "ones": 9, "empty": 9, "full": 1,
 }  # fmt: skip
 _MAKERS = frozenset({"randn", "rand", "zeros", "ones", "empty", "full"})
+_IMPORTS = (("F", "import torch.nn.functional as F\n"), ("torch", "import torch\n"))  # what functions are called by
 _SIZE_KEYWORDS = frozenset(
     "in_channels out_channels in_features out_features num_features num_channels normalized_shape num_embeddings "
     "embedding_dim num_parameters in1_features in2_features size".split()
@@ -37,7 +39,9 @@ def settled_source(source: str, entry: str = "Model") -> str:
         for init in (i for i in cls.body if isinstance(i, ast.FunctionDef) and i.name == "__init__"):
             kept = [line for line in init.body if not isinstance(line, ast.Pass)]
             init.body = [ast.parse("super().__init__()").body[0], *kept]
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    missing = [line for name, line in _IMPORTS if name not in Imports(tree).names and f"{name}." in text]
+    return "".join(missing) + text
 
 
 def init_values(tree: ast.Module) -> list[ast.expr] | None:
