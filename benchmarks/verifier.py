@@ -69,7 +69,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def row(
-    section: str, system: str, seconds: float, each: list[float], good: int, busy: Any = "", **more: Any
+    section: str, system: str, seconds: float, each: list[float], good: int, busy: Any = "", /, **more: Any
 ) -> dict[str, Any]:
     """One line of the table. `each` are seconds a kernel, `good` how many ended as they should."""
     count = len(each)
@@ -130,6 +130,8 @@ def floors(verifier: Any) -> list[dict[str, Any]]:
             forked = time.perf_counter() - start
             child.send({})
             answer = child.receive(60.0)
+            if answer.get("event") != "context":
+                raise RuntimeError(f"no context could be made: {answer.get('message')}")
             begun = time.perf_counter()
         return time.perf_counter() - start, {**answer, "fork": forked, "end": time.perf_counter() - begun}
 

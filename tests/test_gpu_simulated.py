@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from benchmarks import verifier as benchmark
 from kzlib.records import Candidate, Outcome, Task
-from kzlib.verifier import Verifier, gpu, gpu_references, gpu_stock
+from kzlib.verifier import Verifier, gpu, gpu_references, gpu_stock, pool
 from tests import simulated_gpu
 
 TASK = Task("""import torch
@@ -152,3 +155,30 @@ def test_another_shape_is_told_and_no_verdict_depends_on_it(simulated: Verifier)
     for verdict, right in ((next(general), True), (next(special), False)):
         assert verdict.passed and verdict.evidence["other_shape"]["right"] is right, verdict
         assert "9x64" in verdict.message
+
+
+def test_the_benchmarks_floor_section_gives_rows_that_its_file_takes(
+    simulated: Verifier, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Pieces of a context and warm children a second; where there is no driver, a sentence instead of a table."""
+    with pytest.raises(RuntimeError, match="no context could be made"):
+        benchmark.floors(simulated)
+    pieces = {"event": "context", "seconds": 0.4, "walls": [], "user": 0.1, "system": 0.2, "driver": 0.1,
+              "context": 0.2, "torch": 0.1, "first_kernels": 0.1, "clock": 0.1}  # fmt: skip
+    monkeypatch.setattr(pool.Child, "receive", _instead(pool.Child.receive, pieces))
+    rows = benchmark.floors(simulated)
+    out = tmp_path / "floor.csv"
+    benchmark.save(out, rows, benchmark.facts("simulated"))
+    benchmark.save(out, rows, benchmark.facts("simulated"))  # run again: rows are replaced
+    lines = out.read_text().splitlines()
+    assert len(lines) == 6 and "fresh contexts, 12 at once" in lines[4] and "system=0.200" in lines[4]
+    assert "warm children" in lines[5]
+
+
+def _instead(honest: Any, pieces: dict[str, Any]) -> Any:
+    def receive(self: pool.Child, seconds: float, limit: int = 1 << 40) -> Any:
+        answer = honest(self, seconds, limit)
+        failed = isinstance(answer, dict) and answer.get("event") == "failed" and "walls" in answer
+        return dict(pieces) if failed else answer
+
+    return receive
