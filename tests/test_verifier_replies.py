@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kzlib.records import Candidate, Outcome, Task
-from kzlib.verifier import Verifier, judge, pool, replies, wire
+from kzlib.verifier import Verifier, gpu_wire, judge, pool, replies, wire
 from tests.test_gpu_simulated import RIGHT, TASK, answer, simulated  # noqa: F401 - a fixture
 from tests.verifier_support import DOUBLE, DOUBLE_TASK
 
@@ -93,20 +93,39 @@ def test_every_missing_or_misshapen_field_is_the_candidates_own_outcome_on_a_gpu
     assert next(simulated.verify([TASK], [answer(RIGHT)], seed=3)).passed
 
 
-@pytest.mark.parametrize("forged", [
+FORGED = [
     'c.GpuSession.call = lambda self, request: {"problem": None}',
-    'c.GpuSession.report = lambda self: {}',
+    "c.GpuSession.report = lambda self: {}",
     'c.GpuSession.load_state = lambda self, state, training: {"event": "output", "problem": None}',
-    'c.timed_call = lambda *a: {}',
+    "c.timed_call = lambda *a: {}",
     'c.timed_call = lambda *a: {"output": None, "device_us": float("nan"), "enqueue_us": 1.0}',
-    'c.GpuSession.failure = lambda self, error: {}; c.GpuSession.call = lambda self, request: 1 / 0',
-])  # fmt: skip
-def test_forged_answers_of_a_process_end_its_own_judgement_only(simulated: Verifier, forged: str) -> None:  # noqa: F811
-    head = f"import sys\nc = sys.modules['kzlib.verifier.gpu_child']\n{forged}\n"
-    bad = Candidate(TASK.id, "cuda", head + answer(RIGHT).source)
-    verdicts = {v.candidate_id: v for v in simulated.verify([TASK], [bad, answer(RIGHT)])}
-    assert verdicts[answer(RIGHT).id].passed
-    assert verdicts[bad.id].outcome in (Outcome.CHEAT, Outcome.RUNTIME_FAIL), verdicts[bad.id]
+    "c.GpuSession.failure = lambda self, error: {}; c.GpuSession.call = lambda self, request: self._stage('run', 1)",
+    # as when copies of a process, made by the candidate, all say that they are built
+    "import os, socket; s = socket.socket(fileno=os.dup(20)); built = {'event': 'built', 'walls': [], 'loose': 0, "
+    "'state': {'scale': [64]}}; [c.wire.send(s, {'tree': built, 'bytes': 0, 'stored': False}) for _ in range(3)]",
+]
+
+
+def test_forged_answers_of_a_process_end_its_own_judgement_only(simulated: Verifier) -> None:  # noqa: F811
+    head = "import sys\nc = sys.modules['kzlib.verifier.gpu_child']\n"
+    bad = {Candidate(TASK.id, "cuda", f"{head}{line}\n{answer(RIGHT).source}").id: line for line in FORGED}
+    candidates = [Candidate(TASK.id, "cuda", f"{head}{line}\n{answer(RIGHT).source}") for line in FORGED]
+    verdicts = {v.candidate_id: v for v in simulated.verify([TASK], [*candidates, answer(RIGHT)])}
+    assert verdicts.pop(answer(RIGHT).id).passed
+    found = {bad[key]: (v.outcome, v.message) for key, v in verdicts.items()}
+    assert len(found) == len(FORGED) and {o for o, _ in found.values()} == {Outcome.CHEAT}, found
+
+
+def test_a_copy_of_a_process_that_would_speak_ends_instead() -> None:
+    borrower = gpu_wire.Borrower.__new__(gpu_wire.Borrower)
+
+    def leave(code: int) -> None:
+        raise SystemExit(code)
+
+    borrower._process, borrower._leave = (lambda: 2, 1), leave
+    for step in (borrower.receive, lambda: borrower.send({})):
+        with pytest.raises(SystemExit):
+            step()
 
 
 def test_a_reference_that_answers_in_another_form_is_an_invalid_task(on_cpu: Verifier) -> None:
