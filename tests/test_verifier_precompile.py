@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,3 +84,23 @@ def test_only_compiled_files_of_flat_folders_are_kept(files: dict) -> None:
 def test_other_answers_are_refused(files: object) -> None:
     with pytest.raises(wire.WireError):
         precompile.checked(files)
+
+
+def test_a_server_that_compiled_once_has_one_thread_and_its_children_hash_nothing(
+    tmp_path: Path,
+) -> None:
+    """Triton hashes its own library, half a gigabyte, in every process that asks for a stored kernel: 0.5 s each."""
+    program = """
+import os, time
+from kzlib.verifier import gpu_child
+gpu_child.warm_compiler(90)
+from triton.runtime import cache, jit
+from triton.compiler import compiler
+key = getattr(cache, "triton_key", None) or compiler.triton_key
+print(key.cache_info().currsize, open("/proc/self/status").read().split("Threads:")[1].split()[0])
+"""
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    environment.pop("TRITON_INTERPRET", None)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment,
+                          cwd=Path(__file__).parents[1], timeout=240)  # fmt: skip
+    assert done.stdout.split() == ["1", "1"], done.stderr

@@ -51,9 +51,14 @@ def server_config(namespaces: bool) -> ServerConfig:
     limits = Limits(
         memory=0, file_bytes=1 << 30, scratch_bytes=1 << 30, cpu_seconds=600, open_files=4096, processes=True
     )  # the driver reserves far more address space than it uses; Triton starts ptxas and a C compiler
+    major, minor = torch.cuda.get_device_capability(0)
     return ServerConfig(
         preload=("kzlib.verifier.gpu_child",),
-        environment={"CUDA_MODULE_LOADING": "LAZY", "CUDA_DEVICE_MAX_CONNECTIONS": "1"},
+        environment={
+            "CUDA_MODULE_LOADING": "LAZY",
+            "CUDA_DEVICE_MAX_CONNECTIONS": "1",
+            "KZ_ARCH": str(10 * major + minor),
+        },
         limits=limits,
         namespaces=namespaces,
         readable=("/",),

@@ -6,6 +6,7 @@ value is here. Source: issue 4, items 3 and 4; DESIGN section 6.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import ctypes
 import importlib
@@ -42,6 +43,8 @@ def warm_up() -> None:
     try:
         importlib.import_module("torch.utils.cpp_extension")
         _warm_triton()
+        with contextlib.suppress(Exception):  # where this Triton cannot compile for the device, a candidate is told
+            warm_compiler(int(os.environ["KZ_ARCH"]))
         warm_up_meta()
     finally:
         torch.cuda.is_available = asks
@@ -58,6 +61,19 @@ def _warm_triton() -> None:
     from triton.backends.nvidia.driver import CudaDriver
 
     triton.runtime.driver.set_active(CudaDriver())
+
+
+def warm_compiler(arch: int) -> None:
+    """Compile one kernel. What Triton then keeps for this process and every child forked from it: a hash of its own
+    library, half a gigabyte, without which no stored kernel is found; the assembler's version; its imports."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from kzlib.verifier import warm_kernel
+
+    types = {"x": "*fp32", "y": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+    triton.compile(ASTSource(warm_kernel.double, types, {"BLOCK": 128}), target=GPUTarget("cuda", arch, 32))
 
 
 def _device_setup(tf32: bool) -> None:
