@@ -111,7 +111,11 @@ def _null_predictors(reference: Reference) -> str:
 
 
 def _guessed(row: InputSet, guess: Any) -> bool:
-    return guess is not None and row.mutated is None and compare(guess, row.native, row.exact, row.bent) is None
+    return (
+        guess is not None
+        and row.mutated is None
+        and compare(guess, row.native, row.exact, row.bent, kept=row.yards) is None
+    )
 
 
 def _predictors(reference: Reference) -> Iterator[tuple[str, Callable[[int], Any]]]:

@@ -53,10 +53,12 @@ def compare(
     bent: Any | None = None,
     budget: Budget = STRICT,
     path: str = "output",
+    kept: dict[str, Yard] | None = None,
 ) -> Mismatch | None:
     """None when `output` is as good as `native`; structure, shapes and types are part of the answer.
 
-    `exact` is the float64 answer, `bent` the float64 answer for inputs one epsilon away.
+    `exact` is the float64 answer, `bent` the float64 answer for inputs one epsilon away. `kept` is filled with what was
+    worked out from these, for the next comparison with the same ones.
 
     >>> x = torch.tensor([1.0, 2.0])
     >>> compare(x + 1e-7, x, x.double()) is None
@@ -67,18 +69,18 @@ def compare(
     if isinstance(native, torch.Tensor):
         if not isinstance(output, torch.Tensor):
             return Mismatch(f"{path} is a {type(output).__name__}, the reference returns a tensor", {})
-        return _tensor(output, native, exact, bent, budget, path)
+        return _tensor(output, native, exact, bent, budget, path, kept)
     if isinstance(native, list | tuple):
         if not isinstance(output, list | tuple) or len(output) != len(native):
             return Mismatch(f"{path} should hold {len(native)} values", {})
         yards = zip(_items(exact, len(native)), _items(bent, len(native)), strict=True)
         rows = enumerate(zip(output, native, yards, strict=True))
-        return next((m for i, (o, n, (e, b)) in rows if (m := compare(o, n, e, b, budget, f"{path}[{i}]"))), None)
+        return next((m for i, (o, n, (e, b)) in rows if (m := compare(o, n, e, b, budget, f"{path}[{i}]", kept))), None)
     if isinstance(native, dict):
         if not isinstance(output, dict) or output.keys() != native.keys():
             return Mismatch(f"{path} should have the keys {sorted(map(str, native))}", {})
         one, two = (t if isinstance(t, dict) else {} for t in (exact, bent))
-        found = (compare(output[k], native[k], one.get(k), two.get(k), budget, f"{path}[{k!r}]") for k in native)
+        found = (compare(output[k], native[k], one.get(k), two.get(k), budget, f"{path}[{k!r}]", kept) for k in native)
         return next((m for m in found if m), None)
     return _scalar(output, native, exact, budget, path)
 
@@ -102,7 +104,13 @@ def _scalar(output: Any, native: Any, exact: Any, budget: Budget, path: str) -> 
 
 
 def _tensor(
-    output: torch.Tensor, native: torch.Tensor, exact: Any, bent: Any, budget: Budget, path: str
+    output: torch.Tensor,
+    native: torch.Tensor,
+    exact: Any,
+    bent: Any,
+    budget: Budget,
+    path: str,
+    kept: dict[str, Yard] | None = None,
 ) -> Mismatch | None:
     if output.shape != native.shape:
         return Mismatch(f"{path} has shape {tuple(output.shape)}, the reference's is {tuple(native.shape)}", {})
@@ -124,7 +132,7 @@ def _tensor(
         views = [torch.view_as_real(t.to(torch.complex128).resolve_conj()) for t in views]
     dtype = output.real.dtype if output.is_complex() else output.dtype
     if output.numel() <= CHUNK:
-        return _floats(views, dtype, budget, path)
+        return _floats(views, dtype, budget, path, kept if output.numel() <= KEPT else None)
     pieces = zip(*(view.reshape(-1).split(CHUNK) for view in views), strict=True)  # float64 copies of all would not fit
     return next((m for piece in pieces if (m := _floats(piece, dtype, budget, path))), None)
 
@@ -142,27 +150,65 @@ def _whole(output: torch.Tensor, native: torch.Tensor, exact: torch.Tensor | Non
     return Mismatch(f"{bad} of {good.numel()} elements of {path} differ", {"wrong": float(bad)}) if bad else None
 
 
-def _floats(views: Sequence[torch.Tensor], dtype: torch.dtype, budget: Budget, path: str) -> Mismatch | None:
-    """Compare (output, native, exact, bent) of one shape."""
-    out, near, yard, moved = (t.detach().reshape(-1).to(torch.float64) for t in views)
+@dataclass(frozen=True, slots=True)
+class Yard:
+    """What a floating answer is held against, worked out once for every candidate of a task."""
+
+    finite: torch.Tensor | None  # where the native answer is finite; None for everywhere
+    odd: torch.Tensor | None  # the native answer elsewhere
+    keep: torch.Tensor | None  # elements with a float64 answer; None for all
+    right: torch.Tensor  # the float64 answer
+    allowed: torch.Tensor  # error of each element
+    steady: torch.Tensor | None  # elements that count for the root-mean-square error; None for all
+    rms_allowed: float
+    figures: dict[str, float]
+
+
+def _floats(
+    views: Sequence[torch.Tensor], dtype: torch.dtype, budget: Budget, path: str, kept: dict[str, Yard] | None = None
+) -> Mismatch | None:
+    """Compare (output, native, exact, bent) of one shape; `kept` holds yards by path between calls."""
+    yard = kept.get(path) if kept is not None else None
+    if yard is None:
+        yard = _yard(views[1:], dtype, budget)
+        if kept is not None:
+            kept[path] = yard
+    return _held(views[0].detach().reshape(-1).to(torch.float64), yard, path)
+
+
+def _yard(views: Sequence[torch.Tensor], dtype: torch.dtype, budget: Budget) -> Yard:
+    """From (native, exact, bent). What the problem itself does to one epsilon of its inputs counts as the reference's
+    own error, whatever luck the reference had."""
+    near, right, moved = (t.detach().reshape(-1).to(torch.float64) for t in views)
     finite = torch.isfinite(near)
-    if not torch.equal(torch.isfinite(out), finite):
-        places = int((torch.isfinite(out) != finite).sum())
-        return Mismatch(
-            f"{places} of {out.numel()} elements of {path} are finite where the reference's are not, or the reverse", {}
-        )
-    odd = ~finite
-    if odd.any() and not torch.equal(torch.nan_to_num(out[odd], nan=0.5), torch.nan_to_num(near[odd], nan=0.5)):
-        return Mismatch(f"infinities or NaN of {path} are not the reference's", {})
-    keep = finite & torch.isfinite(yard) & torch.isfinite(moved)
-    if not keep.any():
-        return None
-    native_error, sensitivity = (near - yard).abs()[keep], (moved - yard).abs()[keep]
-    chosen = HALF if dtype in _SHORT else budget
-    return _errors(out[keep], native_error, sensitivity, yard[keep], EPSILON.get(dtype, 2.0**-23), chosen, path)
+    keep = finite & torch.isfinite(right) & torch.isfinite(moved)
+    everything = bool(keep.all())
+    odd = None if everything else near[~finite]
+    if not everything:
+        near, right, moved = near[keep], right[keep], moved[keep]
+    figures: dict[str, float] = {}
+    if not near.numel():
+        return Yard(finite, odd, keep, right, right, None, 0.0, figures)
+    budget = HALF if dtype in _SHORT else budget
+    epsilon = EPSILON.get(dtype, 2.0**-23)
+    native, sensitivity, rms = (near - right).abs(), (moved - right).abs(), _rms(right)
+    sensitivity = torch.minimum(sensitivity, CAP * (right.abs() + rms))
+    native_usual, moved_usual = _usual(native), _usual(sensitivity)
+    rms_allowed = budget.rms_factor * (_rms(native_usual) + _rms(moved_usual)) + budget.mean_floor * epsilon * rms
+    largest_native, largest_moved = float(native_usual.max()), float(moved_usual.max())
+    steady = (native <= largest_native) & (sensitivity <= largest_moved)
+    allowed = budget.factor * (torch.clamp(native, min=largest_native) + torch.clamp(sensitivity, min=largest_moved))
+    allowed = allowed + epsilon * (budget.floor_value * right.abs() + budget.floor_rms * rms)
+    figures = {
+        "rms_allowed": rms_allowed, "rms": rms, "native_error": largest_native, "sensitivity": largest_moved,
+    }  # fmt: skip
+    some = None if everything else finite
+    counted = None if bool(steady.all()) else steady
+    return Yard(some, odd, None if everything else keep, right, allowed, counted, rms_allowed, figures)
 
 
 CAP = 0.1  # largest part of a value that its sensitivity to one epsilon may claim
+KEPT = 1 << 20  # elements of which a yard is kept
 
 
 def _rms(values: torch.Tensor) -> float:
@@ -178,43 +224,50 @@ def _usual(errors: torch.Tensor) -> torch.Tensor:
 _SHORT = (torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
 
 
-def _errors(
-    out: torch.Tensor, native: torch.Tensor, sensitivity: torch.Tensor, yard: torch.Tensor, epsilon: float,
-    budget: Budget, path: str,
-) -> Mismatch | None:  # fmt: skip
-    """Hold the errors of `out` against the budget. What the problem itself does to one epsilon of its inputs counts as
-    the reference's own error, whatever luck the reference had."""
-    error, rms = (out - yard).abs(), _rms(yard)
-    sensitivity = torch.minimum(sensitivity, CAP * (yard.abs() + rms))
-    native_usual, moved_usual = _usual(native), _usual(sensitivity)
-    rms_allowed = budget.rms_factor * (_rms(native_usual) + _rms(moved_usual)) + budget.mean_floor * epsilon * rms
-    largest_native, largest_moved = float(native_usual.max()), float(moved_usual.max())
-    steady = (native <= largest_native) & (sensitivity <= largest_moved)
-    rms_error = _rms(error[steady])
-    allowed = budget.factor * (torch.clamp(native, min=largest_native) + torch.clamp(sensitivity, min=largest_moved))
-    allowed = allowed + epsilon * (budget.floor_value * yard.abs() + budget.floor_rms * rms)
-    figures = {
-        "largest_error": float(error.max()), "rms_error": rms_error, "rms_allowed": rms_allowed, "rms": rms,
-        "native_error": largest_native, "sensitivity": largest_moved,
-    }  # fmt: skip
-    bad = error > allowed
-    if bad.any():
-        worst = int((error - allowed).argmax())
-        count = int(bad.sum())
-        pair = f"{float(out[worst]):.6g} where {float(yard[worst]):.6g} is right"
-        reason = f"{count} of {out.numel()} elements of {path} are off: {pair}"
-        return Mismatch(reason, figures)
-    if rms_error > rms_allowed:
-        times = rms_error / max(rms_allowed, 1e-300)
+def _held(out: torch.Tensor, yard: Yard, path: str) -> Mismatch | None:
+    """Hold an answer against its yard. On a device each question waits for it, so there are few."""
+    there = torch.isfinite(out)
+    if yard.finite is None:
+        places = 0 if bool(there.all()) else int((~there).sum())
+    else:
+        places = int((there != yard.finite).sum())
+    if places:
         return Mismatch(
-            f"{path} has {times:.1f} times the root-mean-square error its precision allows ({rms_error:.2g})", figures
+            f"{places} of {out.numel()} elements of {path} are finite where the reference's are not, or the reverse", {}
+        )
+    if yard.odd is not None and yard.odd.numel():
+        theirs, ours = (torch.nan_to_num(t, nan=0.5) for t in (out[~there], yard.odd))
+        if not torch.equal(theirs, ours):
+            return Mismatch(f"infinities or NaN of {path} are not the reference's", {})
+    out = out if yard.keep is None else out[yard.keep]
+    if not out.numel():
+        return None
+    error = (out - yard.right).abs()
+    bad = error > yard.allowed
+    if bool(bad.any()):
+        worst = int((error - yard.allowed).argmax())
+        pair = f"{float(out[worst]):.6g} where {float(yard.right[worst]):.6g} is right"
+        reason = f"{int(bad.sum())} of {out.numel()} elements of {path} are off: {pair}"
+        return Mismatch(reason, _figures(error, yard))
+    rms_error = _rms(error if yard.steady is None else error[yard.steady])
+    if rms_error > yard.rms_allowed:
+        times = rms_error / max(yard.rms_allowed, 1e-300)
+        return Mismatch(
+            f"{path} has {times:.1f} times the root-mean-square error its precision allows ({rms_error:.2g})",
+            _figures(error, yard),
         )
     return None
+
+
+def _figures(error: torch.Tensor, yard: Yard) -> dict[str, float]:
+    rms_error = _rms(error if yard.steady is None else error[yard.steady])
+    return {"largest_error": float(error.max()), "rms_error": rms_error, **yard.figures}
 
 
 def loosely(output: Any, native: Any) -> Mismatch | None:
     """The paper's check: element-wise within 1e-2 absolute and relative (systems.md 1.6)."""
     if isinstance(native, torch.Tensor) and isinstance(output, torch.Tensor):
+        output = output.to(native.device)
         if output.shape != native.shape:
             return Mismatch(f"output has shape {tuple(output.shape)}, the reference's is {tuple(native.shape)}", {})
         wide = torch.complex128 if native.is_complex() or output.is_complex() else torch.float64

@@ -26,6 +26,7 @@ from kzlib.verifier.references import Broken, InputSet, Reference, References, _
 
 LIVE_BASELINES = 12  # reference processes kept for timing, each with a context of its own
 KEEP_BYTES = 12 << 30
+HOST_BYTES = 3 << 20  # of answers of one set; more are compared faster where they are
 _FIELDS = ("init", "init_seed", "noise_seed", "state", "training", "ops", "seconds")
 
 
@@ -130,7 +131,7 @@ class Sets(Sequence[InputSet]):
     @property
     def held(self) -> int:
         """Bytes resident now."""
-        return sum(_size([row.inputs, row.native, row.exact, row.bent]) for row in list(self._rows.values()))
+        return sum(row.size for row in list(self._rows.values()))
 
     def _fetch(self, request: dict[str, Any]) -> dict[str, Any]:
         limit = 8 * (self.need.inputs + self.need.outputs + self.need.weights) + (64 << 20)
@@ -145,11 +146,31 @@ class Sets(Sequence[InputSet]):
                 lost = OutOfRoom if answer.get("memory") else ServerDied
                 raise lost(f"the reference ran once and not again ({answer.get('message')})")
             kept = {name: copy_tree(value) for name, value in answer.items() if name != "event"}
+            _on_the_host(kept)
             torch.cuda.synchronize()
             del answer
             if not lender.small:
                 lender.drop()
             return kept
+
+
+def _on_the_host(values: dict[str, Any]) -> None:
+    """Bring what small answers are compared with to the host: each question asked of a device that others use waits
+    for its turn there."""
+    row = values.get("row") or values
+    answers = {name: row.get(name) for name in ("native", "exact", "bent", "mutated", "buffers")}
+    if _size(list(answers.values())) <= HOST_BYTES:
+        row.update({name: _to_host(value) for name, value in answers.items() if name in row})
+
+
+def _to_host(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.cpu()
+    if isinstance(value, list | tuple):
+        return type(value)([_to_host(v) for v in value])
+    if isinstance(value, dict):
+        return {k: _to_host(v) for k, v in value.items()}
+    return value
 
 
 class GpuReferences(References):

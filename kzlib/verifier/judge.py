@@ -321,7 +321,7 @@ class Judge:
 
     @staticmethod
     def _all_equal(row: InputSet, answer: dict[str, Any]) -> Mismatch | None:
-        found = compare(answer["output"], row.native, row.exact, row.bent)
+        found = compare(answer["output"], row.native, row.exact, row.bent, kept=row.yards)
         if found:
             return found
         if row.mutated is None and answer["inputs"] is not None:

@@ -15,6 +15,7 @@ import torch
 
 from kzlib.records import Task
 from kzlib.verifier import replies, wire
+from kzlib.verifier.compare import Yard
 from kzlib.verifier.pool import ForkServer, ServerDied
 from kzlib.verifier.protocols import Protocol
 
@@ -32,6 +33,12 @@ class InputSet:
     buffers: dict[str, torch.Tensor]
     mutated: list[Any] | None
     bent: Any = None  # the exact answer for inputs one epsilon away: the problem's own sensitivity
+    yards: dict[str, Yard] = field(default_factory=dict, compare=False)  # what `compare` worked out from these
+
+    @property
+    def size(self) -> int:
+        """Bytes of its tensors, yards (as large as the exact answer) included."""
+        return _size([self.inputs, self.native, self.exact, self.bent, self.exact])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ class References:
         return result
 
     def _keep(self, key: tuple[Any, ...], result: Reference | Broken) -> None:
-        size = 0 if isinstance(result, Broken) else sum(_size([s.inputs, s.native, s.exact]) for s in result.sets)
+        size = 0 if isinstance(result, Broken) else sum(s.size for s in result.sets)
         with self._lock:
             self._busy.pop(key, None)
             self._kept[key] = (result, size)
