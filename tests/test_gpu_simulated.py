@@ -3,6 +3,7 @@ memory or a protocol step went wrong. Kernels are Python functions here; see `si
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -182,3 +183,25 @@ def _instead(honest: Any, pieces: dict[str, Any]) -> Any:
         return dict(pieces) if failed else answer
 
     return receive
+
+
+def test_references_of_the_next_tasks_are_made_ahead_and_once(
+    simulated: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Candidates of one task start together: without this, all of them would wait for their reference."""
+    made: list[tuple[str, str]] = []
+    run = gpu_references.GpuReferences._run
+
+    def counted(self: Any, server: Any, task: Task, *rest: Any) -> Any:
+        made.append((task.id, threading.current_thread().name.split("_")[0]))
+        return run(self, server, task, *rest)
+
+    monkeypatch.setattr(gpu_references.GpuReferences, "_run", counted)
+    tasks = [Task(TASK.source + f"# {n}\n") for n in range(4)]
+    candidates = [answer(RIGHT + f"  # {n}", task) for task in tasks for n in range(3)]
+    verdicts = list(simulated.verify(tasks, candidates))
+    assert len(verdicts) == 12 and all(v.passed for v in verdicts), [v.message for v in verdicts]
+    assert sorted(task for task, _ in made) == sorted(task.id for task in tasks)
+    assert "kz-reference" in {thread for _, thread in made}
+    waited = [v.seconds["reference"] for v in verdicts]
+    assert min(waited) < 0.05

@@ -121,8 +121,16 @@ class Verifier:
         def judge(candidate: Candidate) -> Verdict:
             return self.judge.verdict(by_id[candidate.task_id], candidate, PROTOCOLS[protocol], chosen)
 
+        def announced() -> Iterator[Candidate]:
+            known: set[str] = set()
+            for first, *_ in copies.values():
+                if first.task_id not in known:
+                    known.add(first.task_id)
+                    self.judge.prepare(by_id[first.task_id], PROTOCOLS[protocol], chosen)
+                yield first
+
         self.judge.expect(len(copies))
-        for verdict in self._each(judge, [same[0] for same in copies.values()]):
+        for verdict in self._each(judge, announced()):
             for _ in copies[verdict.candidate_id]:
                 done += 1
                 if progress is not None:
@@ -148,7 +156,7 @@ class Verifier:
         self.judge.expect(len(distinct))
         yield from self._each(one, distinct)
 
-    def _each(self, work: Callable[[Any], Any], items: list[Any]) -> Iterator[Any]:
+    def _each(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Results as they finish, with a bounded number of items in flight; abandoning the iterator kills what runs."""
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="kz-judge")
         waiting, running = iter(items), set[Future[Any]]()

@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -20,12 +21,12 @@ from kzlib.records import Candidate, Outcome, Task, Timing, Verdict, content_id
 from kzlib.verifier import gpu_pairs, gpu_plan, precompile, timing, wire
 from kzlib.verifier.build import BadRequest, Builder, BuildFailed, BuildTimeout, build_glue
 from kzlib.verifier.check import TaskCheck, check_reference
+from kzlib.verifier.children import copy_tree
 from kzlib.verifier.extension import Extension
 from kzlib.verifier.gpu_lanes import Memory, Turnstile
 from kzlib.verifier.gpu_memory import CudaError
 from kzlib.verifier.gpu_references import KEEP_BYTES, LIVE_BASELINES, Baseline, GpuReferences, OutOfRoom
 from kzlib.verifier.gpu_stock import Stock
-from kzlib.verifier.gpu_wire import Lender
 from kzlib.verifier.intercept import asks_for_builds, find, may_catch, own_lines
 from kzlib.verifier.judge import Ended, Job, Judge
 from kzlib.verifier.pool import Child, ForkServer, ServerConfig, ServerDied
@@ -35,6 +36,8 @@ from kzlib.verifier.sandbox import Limits
 from kzlib.verifier.store import Store, StoreBusy
 from kzlib.verifier.timing import Result
 from kzlib.verifier.toolkit import ToolMissing
+
+AHEAD = 3  # references made at once for tasks whose candidates are next
 
 
 def executor(device: str, server: Callable[[], ForkServer], workers: int) -> tuple[ServerConfig, Judge]:
@@ -115,13 +118,28 @@ class GpuJudge(Judge):
         self._store: Store | None = None
         self._facts: dict[str, Any] = {}
         self._build_lock = threading.Lock()
+        self._ahead = ThreadPoolExecutor(AHEAD, thread_name_prefix="kz-reference")  # what fails is met by the judgement
 
     def expect(self, count: int) -> None:
         """Contexts are made ahead for judgements to come."""
         self.stock.expect(count)
 
+    def prepare(self, task: Task, protocol: Protocol, seed: int) -> None:
+        """Make a small task's reference while candidates of the tasks before it are judged."""
+        with suppress(RuntimeError):  # closed in the meantime
+            self._ahead.submit(self._prepare, Job(task, Candidate(task.id, "triton", ""), protocol, seed))
+
+    def _prepare(self, job: Job) -> None:
+        size = gpu_plan.reserve(self._need(job))
+        if size > self.memory.total // 16:
+            return  # a large one takes its turn
+        with self.memory.reserve(size) as taken:
+            job.reserved = taken  # type: ignore[attr-defined]
+            self.reference(job, shake_state=True)
+
     def close(self) -> None:
         """End every process on the device."""
+        self._ahead.shutdown(wait=False, cancel_futures=True)
         self.references.close()  # type: ignore[attr-defined]
         self.stock.close()
 
@@ -372,18 +390,11 @@ class GpuJudge(Judge):
             with self.turnstile.shared():
                 answer = super()._call(job, child, row, corrupt)
         if answer.get("problem") is None:
-            answer["guards"] = child.intact()
-            answer["inputs"] = self._changed(child, row)
+            start = time.perf_counter()
+            answer["guards"], same = child.intact(row.inputs)
+            answer["inputs"] = None if same else copy_tree(child.lent_inputs(row.inputs))
+            job.spend("compare", start)
         return answer
-
-    @staticmethod
-    def _changed(child: Lender, row: Any) -> Any:
-        """The lent inputs after the call where they differ from what was sent; None where they do not."""
-        from kzlib.verifier.children import copy_tree, same_bits, tensors_of
-
-        now = child.lent_inputs(row.inputs)
-        same = all(same_bits(a, b) for a, b in zip(tensors_of(now), tensors_of(row.inputs), strict=True))
-        return None if same else copy_tree(now)
 
     # --- timing -------------------------------------------------------------------------------------------------------
 

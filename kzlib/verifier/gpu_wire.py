@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from kzlib.verifier import wire
+from kzlib.verifier.children import tensors_of
 from kzlib.verifier.gpu_memory import ALIGN, BAND, PATTERN, Block, Span, halves, on_device
 from kzlib.verifier.pool import Child
 
@@ -177,16 +178,22 @@ class Lender:
         self._own.append(block)
         return block
 
-    def intact(self) -> bool:
-        """True while the bands around everything sent hold the pattern."""
+    def intact(self, inputs: Any) -> tuple[bool, bool]:
+        """Whether the bands around everything sent hold the pattern, and whether the inputs hold what was sent.
+
+        One question, because each waits for the device.
+        """
         if self.inbound is None:
-            return True
+            return True, True
         start, checks = 0, []
         for place in (*self.sent, None):
             stop = place.offset if place is not None else self.inbound.size
             checks.append((self.inbound.bytes(start, stop - start) == PATTERN).all())
             start = place.offset + place.size if place is not None else stop
-        return bool(torch.stack(checks).all())
+        bands = len(checks)
+        checks += equal_bits(self.lent_inputs(inputs), inputs)
+        found = torch.stack(checks).tolist()
+        return all(found[:bands]), all(found[bands:])
 
     def lent_inputs(self, inputs: Any) -> Any:
         """What now stands where the inputs of the last message were to be computed on."""
@@ -230,6 +237,22 @@ class Lender:
         self._start_small()
         for block in own:
             block.close()
+
+
+PIECE = 1 << 28  # bytes compared at once: a comparison makes a mask of the same length
+
+
+def equal_bits(now: Any, before: Any) -> list[torch.Tensor]:
+    """For two trees of one form: answers, still on the device, whether each piece of each tensor has the same bits."""
+    pairs = zip(tensors_of(now), tensors_of(before), strict=True)
+    pieces = (
+        pair
+        for one, two in pairs
+        if one.numel() and on_device(one)
+        for pair in zip(*(t.detach().contiguous().reshape(-1).view(torch.uint8).split(PIECE) for t in (one, two)),
+                        strict=True)
+    )  # fmt: skip
+    return [(a == b).all() for a, b in pieces]
 
 
 def send_descriptor(channel: socket.socket, block: Block) -> None:

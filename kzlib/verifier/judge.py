@@ -6,6 +6,7 @@ The judge owns seeds, expected values and verdicts. Subclasses for other devices
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -75,6 +76,7 @@ class Judge:
         self.server = server
         self.references = references or References()
         self._checks: dict[int, tuple[Reference | Broken, TaskCheck]] = {}
+        self._checking: dict[int, threading.Lock] = {}
 
     # --- what a device decides --------------------------------------------------------------------------------------
 
@@ -112,6 +114,9 @@ class Judge:
         """A process for one candidate, ended afterwards."""
         with self.server().fork(self.entry) as child:
             yield child
+
+    def prepare(self, task: Task, protocol: Protocol, seed: int) -> None:
+        """Candidates of this task are next; a device may begin with its reference."""
 
     def expect(self, count: int) -> None:
         """So many judgements are to come; a device may prepare for them."""
@@ -168,11 +173,14 @@ class Judge:
         return check_reference(task.id, self.references.get(self.server(), task, seed, STRICT, True))
 
     def _check(self, task: Task, reference: Reference) -> TaskCheck:
-        known = self._checks.get(id(reference))
-        if known is None or known[0] is not reference:
-            if len(self._checks) > 1024:
-                self._checks.clear()
-            known = self._checks[id(reference)] = (reference, check_reference(task.id, reference))
+        """Whether the task can be checked: found once a reference, and the others wait for that."""
+        with self._checking.setdefault(id(reference), threading.Lock()):
+            known = self._checks.get(id(reference))
+            if known is None or known[0] is not reference:
+                if len(self._checks) > 1024:
+                    self._checks.clear()
+                known = self._checks[id(reference)] = (reference, check_reference(task.id, reference))
+        self._checking.pop(id(reference), None)
         return known[1]
 
     def _judge(self, job: Job, last: bool) -> Timing | None:
