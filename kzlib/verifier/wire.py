@@ -227,10 +227,10 @@ def send(channel: socket.socket, value: Any, deadline: float | None = None) -> N
     for part in (HEADER.pack(MAGIC, len(text), total) + text, *blobs):
         view = memoryview(part).cast("B")
         while view:
-            _wait(channel, select.POLLOUT, deadline)
             try:
                 sent = channel.send(view, socket.MSG_DONTWAIT)
             except BlockingIOError:
+                _wait(channel, select.POLLOUT, deadline)
                 continue
             except OSError as error:
                 raise Closed(f"the far side hung up ({error.strerror})") from None
@@ -257,10 +257,10 @@ def _read(channel: socket.socket, count: int, deadline: float | None) -> bytearr
     buffer = bytearray(count)
     view = memoryview(buffer)
     while view:
-        _wait(channel, select.POLLIN, deadline)
         try:
             got = channel.recv_into(view, 0, socket.MSG_DONTWAIT)
         except BlockingIOError:
+            _wait(channel, select.POLLIN, deadline)
             continue
         except OSError as error:
             raise Closed(f"the far side hung up ({error.strerror})") from None
