@@ -107,10 +107,11 @@ def install() -> None:
 
 def warm_up() -> None:
     """In the fork server, before any child."""
-    from kzlib.verifier import gpu_child, gpu_clock
+    from kzlib.verifier import gpu_baseline, gpu_candidate, gpu_child, gpu_clock, gpu_sizes
 
-    gpu_child.warm_up_meta()
+    gpu_sizes.warm_up_meta()
     install()
-    gpu_child.DEVICE = gpu_clock.DEVICE = torch.device("cpu")
-    gpu_child.device_problem = lambda value: None
+    for module in (gpu_baseline, gpu_candidate, gpu_child, gpu_clock):
+        module.DEVICE = torch.device("cpu")  # type: ignore[attr-defined]
+    gpu_candidate.device_problem = lambda value: None
     torch.set_num_threads(1)

@@ -107,7 +107,7 @@ FORGED = [
 
 
 def test_forged_answers_of_a_process_end_its_own_judgement_only(simulated: Verifier) -> None:  # noqa: F811
-    head = "import sys\nc = sys.modules['kzlib.verifier.gpu_child']\n"
+    head = "import sys\nc = sys.modules['kzlib.verifier.gpu_candidate']\n"
     bad = {Candidate(TASK.id, "cuda", f"{head}{line}\n{answer(RIGHT).source}").id: line for line in FORGED}
     candidates = [Candidate(TASK.id, "cuda", f"{head}{line}\n{answer(RIGHT).source}") for line in FORGED]
     verdicts = {v.candidate_id: v for v in simulated.verify([TASK], [*candidates, answer(RIGHT)])}

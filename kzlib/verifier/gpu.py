@@ -10,32 +10,27 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from kzlib.records import Candidate, Outcome, Task, Timing, Verdict, content_id
-from kzlib.verifier import gpu_pairs, gpu_plan, precompile, timing, wire
-from kzlib.verifier.build import BadRequest, Builder, BuildFailed, BuildTimeout, build_glue
+from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
+from kzlib.verifier import gpu_pairs, gpu_plan, timing, wire
+from kzlib.verifier.build import Builder
 from kzlib.verifier.check import TaskCheck, check_reference
 from kzlib.verifier.children import copy_tree
-from kzlib.verifier.extension import Extension
+from kzlib.verifier.gpu_builds import Builds
 from kzlib.verifier.gpu_lanes import Memory, Turnstile
 from kzlib.verifier.gpu_memory import CudaError
 from kzlib.verifier.gpu_references import KEEP_BYTES, LIVE_BASELINES, Baseline, GpuReferences, OutOfRoom
 from kzlib.verifier.gpu_stock import Stock
-from kzlib.verifier.intercept import asks_for_builds, find, may_catch, own_lines
 from kzlib.verifier.judge import Ended, Job, Judge
 from kzlib.verifier.pool import Child, ForkServer, ServerConfig, ServerDied
 from kzlib.verifier.protocols import STRICT, Protocol
 from kzlib.verifier.references import Broken, Reference, _size
 from kzlib.verifier.sandbox import Limits
-from kzlib.verifier.store import Store, StoreBusy
 from kzlib.verifier.timing import Result
-from kzlib.verifier.toolkit import ToolMissing
 
 AHEAD = 3  # references made at once for tasks whose candidates are next
 
@@ -113,11 +108,8 @@ class GpuJudge(Judge):
         self.memory = Memory(max(free // 4, int(free * 0.95) - spoken_for))
         self._needs: dict[str, gpu_plan.Need] = {}
         self._need_locks: dict[str, threading.Lock] = {}
-        self._builder = builder
-        self._glue: Path | None = None
-        self._store: Store | None = None
-        self._facts: dict[str, Any] = {}
-        self._build_lock = threading.Lock()
+        self.builds = Builds(server, device, self.name, builder)
+        self._lock = threading.Lock()
         self._ahead = ThreadPoolExecutor(AHEAD, thread_name_prefix="kz-reference")  # what fails is met by the judgement
 
     def expect(self, count: int) -> None:
@@ -252,12 +244,12 @@ class GpuJudge(Judge):
     def _need(self, job: Job) -> gpu_plan.Need:
         """What a task takes, found once without running it on the device."""
         task = job.task
-        with self._build_lock:
+        with self._lock:
             lock = self._need_locks.setdefault(task.id, threading.Lock())
         start = time.perf_counter()
         with lock:
             if task.id not in self._needs:
-                with self.server().fork("kzlib.verifier.gpu_child:sizes_main") as child:
+                with self.server().fork("kzlib.verifier.gpu_sizes:sizes_main") as child:
                     try:
                         child.send({"source": task.source})
                         told = child.receive(20.0, wire.MAX_JSON)
@@ -269,112 +261,13 @@ class GpuJudge(Judge):
 
     # --- building, before the device is touched ---------------------------------------------------------------------
 
-    def builder(self) -> Builder:
-        """The builder for this device's architecture. `ToolMissing` where there is no compiler."""
-        with self._build_lock:
-            if self._builder is None:
-                major, minor = torch.cuda.get_device_capability(self.device)
-                self._builder = Builder(Store(), arch=f"{major}{minor}")
-            if self._glue is None:
-                self._glue = build_glue(self._builder.store, self._builder.tools)
-            return self._builder
-
     def refuse(self, job: Job) -> None:
         """Build what the candidate will ask for; raise `Ended` when that fails."""
-        self._extensions(job)
-        if "triton" in job.candidate.source and not hasattr(job, "kernels"):
-            start = time.perf_counter()
-            try:
-                job.kernels = self._compiled(job)  # type: ignore[attr-defined]
-            except (StoreBusy, OSError) as error:
-                raise Ended(Outcome.INFRA, "build", f"the build store failed: {error}") from None
-            job.spend("compile", start)
-
-    def _compiled(self, job: Job) -> dict[str, bytes]:
-        """The candidate's Triton kernels for its task's shapes, compiled now or earlier; none where it needs a run."""
-        if self._store is None:
-            self._store, self._facts = Store(), precompile.device_facts(self.device)
-        arch = self._facts["capability"][0] * 10 + self._facts["capability"][1]
-        entries = list(job.protocol.entries)
-        key = content_id("triton kernels", job.candidate.source, job.task.source, *entries, str(arch), self.name,
-                         triton_version(), torch.__version__)  # fmt: skip
-        made = False
-
-        def make(folder: Path) -> None:
-            nonlocal made
-            made = True
-            request = {"candidate": job.candidate.source, "task": job.task.source, "entries": entries, "arch": arch,
-                       "device": self._facts}  # fmt: skip
-            with self.server().fork("kzlib.verifier.precompile:compile_main") as child:
-                try:
-                    child.send(request)
-                    answer = child.receive(job.protocol.load_seconds, precompile.MAX_BYTES)
-                    precompile.keep(precompile.checked(answer["files"]), folder)
-                except (wire.WireError, wire.Deadline, KeyError, TypeError):
-                    precompile.keep({}, folder)  # its own run will tell
-
-        entry = self._store.build(key, make, wait=2 * job.protocol.load_seconds)
-        files = precompile.kept(entry)
-        job.evidence["compiled_ahead"] = "now" if made and files else "stored" if files else "nothing"
-        return files
-
-    def _extensions(self, job: Job) -> list[tuple[str, str, str]]:
-        known = getattr(job, "extensions", None)
-        if known is not None:
-            return known
-        start = time.perf_counter()
-        try:
-            rows = self._built(job) if asks_for_builds(job.candidate.source) else []
-        except ToolMissing as error:
-            raise Ended(Outcome.INFRA, "build", str(error)) from None
-        except (StoreBusy, OSError) as error:
-            raise Ended(Outcome.INFRA, "build", f"the build store failed: {error}") from None
-        finally:
-            job.spend("build", start)
-        job.extensions = rows  # type: ignore[attr-defined]
-        return rows
-
-    def _built(self, job: Job) -> list[tuple[str, str, str]]:
-        builder = self.builder()
-        found = find(job.candidate.source)
-        asked = list(found.extensions) if found.complete else self._recorded(job, list(found.extensions))
-        rows, kinds = [], []
-        failed: dict[str, str] = {}
-        for extension in asked:
-            try:
-                built = builder.build(extension)
-            except BuildFailed as error:
-                failed[extension.key] = "\n".join(own_lines(error.lines, found.lines.get(extension.key, {})))
-                continue  # the candidate's own call then fails as PyTorch's would
-            except BadRequest as error:
-                raise Ended(Outcome.COMPILE_FAIL, "build", str(error)) from None
-            except BuildTimeout as error:
-                raise Ended(Outcome.COMPILE_TIMEOUT, "build", str(error)) from None
-            rows.append((extension.key, str(built.path), built.kind))
-            kinds.append(built.kind)
-        if asked:
-            job.evidence["builds"] = kinds
-        if failed:
-            job.evidence["failed_builds"] = list(failed.values())
-            if not rows and not may_catch(job.candidate.source):
-                raise Ended(Outcome.COMPILE_FAIL, "build", next(iter(failed.values())))
-        job.failed = failed  # type: ignore[attr-defined]
-        return rows
-
-    def _recorded(self, job: Job, known: list[Extension]) -> list[Extension]:
-        """Extensions that only running the candidate tells, written down by a child that builds nothing."""
-        with self.server().fork("kzlib.verifier.intercept:record_child") as child:
-            try:
-                child.send({"candidate": job.candidate.source, "task": job.task.source})
-                answer = child.receive(job.protocol.load_seconds, wire.MAX_JSON)
-                told = [Extension.from_json(row) for row in answer["extensions"]]
-            except (wire.WireError, wire.Deadline, KeyError, TypeError, ValueError):
-                told = []
-        return list({e.key: e for e in (*known, *told)}.values())
+        self.builds.extensions(job)
+        self.builds.kernels(job)
 
     def job_request(self, job: Job, reference: Reference) -> dict[str, Any]:
-        extensions = self._extensions(job)
-        glue = str(self._glue) if self._glue is not None and asks_for_builds(job.candidate.source) else ""
+        extensions, glue = self.builds.extensions(job), self.builds.glue(job)
         return {
             **super().job_request(job, reference), "role": "candidate", "kernels": getattr(job, "kernels", {}),
             "extensions": extensions, "glue": glue, "failed": getattr(job, "failed", {}),
@@ -458,12 +351,6 @@ class GpuJudge(Judge):
             round(result.spread, 4),
             result.launch_bound,
         )
-
-
-@cache
-def triton_version() -> str:
-    """Of the installed Triton, without importing it."""
-    return metadata.version("triton")
 
 
 def _clock(device: int) -> int | None:

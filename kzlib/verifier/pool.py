@@ -25,7 +25,6 @@ from typing import Any
 from kzlib.verifier import wire
 from kzlib.verifier.sandbox import Limits
 
-
 PROMPT = 0.2  # seconds
 
 
