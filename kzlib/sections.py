@@ -126,7 +126,7 @@ class CoderSection(_GroupRL):
 
 
 class EvaluationSection(_Section):
-    eval_models: list[str]  # what is evaluated: checkpoints, folders, Hub ids, servers; [] the cold start and last Coder
+    eval_models: list[str]  # checkpoints, folders, Hub ids, servers; [] takes the cold start and last Coder
     benchmarks: Annotated[list[str], Field(min_length=1)]  # task sources: "heldout", "kernelbench:PATH:level1", ...
     eval_tasks: Count  # tasks taken from each
     eval_samples: Count  # answers a task (n)

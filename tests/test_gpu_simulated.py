@@ -205,3 +205,51 @@ def test_references_of_the_next_tasks_are_made_ahead_and_once(
     assert "kz-reference" in {thread for _, thread in made}
     waited = [v.seconds["reference"] for v in verdicts]
     assert min(waited) < 0.05
+
+
+def test_an_answer_that_depends_on_the_calls_before_is_timed_from_one_state(simulated: Verifier) -> None:
+    task = Task("""import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("ema", torch.zeros(8))
+    def forward(self, x):
+        self.ema.mul_(0.9).add_(0.1 * x.mean(0))
+        return x - self.ema
+def get_inputs(): return [torch.randn(20, 8)]
+def get_init_inputs(): return []
+""")
+    code = """import torch
+from torch.cuda._utils import _CudaKernel
+def body(x, ema, y):
+    e, x, y = ema.numpy(), x.numpy(), y.numpy()  # unseen by the log of library operators, as a kernel's work is
+    e *= 0.9
+    e += 0.1 * x.mean(0)
+    y[:] = x - e
+kernel = _CudaKernel(body)
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("ema", torch.zeros(8))
+    def forward(self, x):
+        y = torch.empty_like(x)
+        kernel(args=[x, self.ema, y])
+        return y
+"""
+    (verdict,) = simulated.verify([task], [Candidate(task.id, "cuda", code)])
+    assert verdict.passed and verdict.timing is not None, verdict.message
+
+
+@pytest.mark.parametrize("ends", ["x.abs().max() > 40", "x.shape[0] < 16", "x.mean() > 20 or x.shape[0] < 16"])
+def test_inputs_that_end_the_references_process_are_no_probe_of_its_task(simulated: Verifier, ends: str) -> None:
+    """As an index or a probability out of its range does, by an assertion on the device."""
+    line = f"        import os; ({ends}) and os._exit(9)\n        return torch.relu("
+    task = Task(TASK.source.replace("def forward(self, x): return torch.relu(", "def forward(self, x):\n" + line))
+    (verdict,) = simulated.verify([task], [answer(RIGHT, task)])
+    assert verdict.passed, verdict
+
+
+def test_an_answer_without_elements_makes_an_invalid_task(simulated: Verifier) -> None:
+    task = Task(TASK.source.replace("torch.relu(x * self.scale)", "(x * self.scale)[:0]"))
+    (verdict,) = simulated.verify([task], [answer(RIGHT, task)])
+    assert verdict.outcome is Outcome.INVALID_TASK, verdict

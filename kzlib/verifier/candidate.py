@@ -6,20 +6,18 @@ determined attacker could forge; the outputs it sends are compared elsewhere. So
 
 from __future__ import annotations
 
-import builtins
 import socket
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
 import triton.runtime.interpreter as ti
 from triton.runtime.autotuner import Autotuner
 
-from kzlib.verifier import children, guard, interpreter, launches, ops, wire
+from kzlib.verifier import children, guard, interpreter, launches, ops, tamper, wire
 
 
 class CandidateError(Exception):
@@ -31,7 +29,7 @@ class CandidateError(Exception):
         self.cause = cause
 
 
-_BASELINE: list[tuple[str, Any, str, Any]] = []
+_BASELINE: list[tamper.Row] = []
 _FLAGS: dict[str, Any] = {}
 
 
@@ -41,7 +39,7 @@ def warm_up() -> None:
     children.seed_everything(0)
     interpreter.warm_up()
     _hide_host_views()
-    _BASELINE.extend(_callables())
+    _BASELINE.extend(tamper.noted(_owners()))
 
 
 def _hide_host_views() -> None:
@@ -54,33 +52,20 @@ def _hide_host_views() -> None:
         setattr(torch.Tensor, name, refuse)
 
 
-def _callables() -> list[tuple[str, Any, str, Any]]:
-    """(owner's name, owner, attribute, value) of every function the evidence rests on."""
-    owners: dict[str, Any] = {
-        "torch": torch, "torch.Tensor": torch.Tensor, "torch.nn.functional": torch.nn.functional,
-        "torch.nn.Module": torch.nn.Module, "torch.cuda": torch.cuda, "torch.cuda.Event": torch.cuda.Event,
-        "time": time, "builtins": builtins, "triton interpreter": ti, "triton builder": ti.InterpreterBuilder,
+def _owners() -> dict[str, Any]:
+    """Owners of the functions that the evidence rests on."""
+    return {
+        **tamper.shared_owners(), "triton interpreter": ti, "triton builder": ti.InterpreterBuilder,
         "triton executor": ti.GridExecutor, "triton function": ti.InterpretedFunction, "triton autotuner": Autotuner,
         "recorder": launches.Recorder, "launch": launches.Launch, "operator log": ops.OpLog, "wire": wire,
         "operators": ops, "launches": launches, "children": children, "interpreter hooks": interpreter,
         "session": Session, "candidate": sys.modules[__name__],
     }  # fmt: skip
-    rows = []
-    for label, owner in owners.items():
-        for name, value in list(vars(owner).items()):
-            if name == "manual_seed":  # torch._dynamo wraps it whenever something imports it
-                continue
-            if callable(value) or isinstance(value, property | staticmethod | classmethod | ModuleType):
-                rows.append((label, owner, name, value))
-    return rows
 
 
 def tampered() -> list[str]:
     """Names of functions that are no longer what they were before the candidate ran."""
-    missing = object()
-    return sorted(
-        f"{label}.{name}" for label, owner, name, value in _BASELINE if vars(owner).get(name, missing) is not value
-    )
+    return tamper.changed(_BASELINE)
 
 
 def flags() -> dict[str, Any]:

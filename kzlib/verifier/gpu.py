@@ -295,22 +295,27 @@ class GpuJudge(Judge):
         """Timed pairs against the reference, alone on the device; `Ended` for a time or an answer that cannot be."""
         baseline: Baseline = reference.extra["baseline"]
         row = reference.sets[0]
-        inputs, written = row.inputs, _size([row.native])
+        inputs, written, stateful = row.inputs, _size([row.native]), bool(row.buffers)
         limit = 4 * (written + _size([inputs])) + (8 << 20)
         del row
         self.references.clear_rows(reference)  # type: ignore[attr-defined]
 
-        def answer(side: Any, contents: Any) -> dict[str, Any]:
+        def answer(side: Any, contents: Any, event: str = "timed") -> dict[str, Any]:
             if side is child:
-                return self._answer(job, side, job.protocol.run_seconds, limit, "time", "timed")
+                return self._answer(job, side, job.protocol.run_seconds, limit, "time", event)
             try:
-                return self._answer(job, side, job.protocol.run_seconds, limit, "time", "timed")
+                return self._answer(job, side, job.protocol.run_seconds, limit, "time", event)
             except (wire.WireError, Ended) as error:
                 raise ServerDied(f"the reference failed while it was timed ({error})") from None
 
         start = time.perf_counter()
         with baseline.live() as lender, self.turnstile.alone():
             job.spend("time_wait", start)
+            if stateful:  # both sides go on from one state, or an answer that depends on it would look stale
+                lender.send({"begin": True})
+                answer(lender, None, "state")
+                child.send({"state": reference.state, "training": reference.training})
+                answer(child, None, "state")
             pairs = gpu_pairs.Pairs(
                 lender, child, inputs, job.seed ^ 0x7157, answer, 64.0 if self.tf32 else 1.0,
             )  # fmt: skip

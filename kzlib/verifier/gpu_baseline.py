@@ -36,9 +36,13 @@ def reference_main(borrower: gpu_wire.Borrower, clock: Clock, job: dict[str, Any
                 borrower.send({"event": "timed", **timed_call(clock, reference.model, request)})
             elif request.get("other"):
                 borrower.send({"event": "set", "row": reference.other(len(reference.kinds), reference.exact)})
+            elif request.get("begin"):
+                reference.begin()
+                borrower.send({"event": "state", "unmatched": [], "mapping": {}})
             elif request.get("again"):
                 borrower.send({"event": "set", "native": reference.again()})
             else:
+                reference.kinds = request["kinds"]
                 borrower.send({"event": "set", **reference.row(request["set"])})
             del request
             if reference.need.large:
@@ -75,6 +79,7 @@ class GpuReference(Reference):
         self.need = Need(bytes_of(inputs), answer, weights, workspace=max(0, peak - answer))
         del inputs, output, model
         self._restore(before)
+        self.first = before
         self.exact = self._exact_model(self.model) if self.job["float64"] and not self.need.large else None
         self.kinds = [k for k in self.planned() if not self.need.large or k in (PLAIN, SHIFTED)]
         if self.need.large and len(self.kinds) > 2:
@@ -100,6 +105,10 @@ class GpuReference(Reference):
         if self.exact is not None:
             _write_buffers(self.exact, exact)
         return self.make(index, self.kinds[index], self.exact)
+
+    def begin(self) -> None:
+        """Buffers as they were before any call."""
+        self._restore(self.first)
 
     def again(self) -> Any:
         """The native answer to the first set once more, under another global seed."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from kzlib.verifier import children, gpu_wire, loader, precompile, wire
-from kzlib.verifier.candidate import CandidateError, flags, output_problem, threads
+from kzlib.verifier import children, gpu_clock, gpu_launches, gpu_wire, loader, ops, precompile, tamper, wire
+from kzlib.verifier.candidate import CandidateError, flags, output_problem
 from kzlib.verifier.gpu_clock import DEVICE, Clock, timed_call
 from kzlib.verifier.gpu_launches import Launches
 from kzlib.verifier.gpu_plan import LARGE
@@ -22,12 +22,13 @@ from kzlib.verifier.ops import OpLog
 def candidate_main(borrower: gpu_wire.Borrower, clock: Clock, job: dict[str, Any], walls: list[str]) -> None:
     """Serve one candidate until the judge hangs up or the candidate fails."""
     session = GpuSession(job, borrower, clock)
+    report = GpuSession.report  # bound now: the candidate may rebind the name later
     try:
         borrower.send({"event": "built", "walls": walls, **session.build()})
         while True:
             request = borrower.receive()
             if request.get("report"):
-                borrower.send({"event": "report", **session.report()})
+                borrower.send({"event": "report", **report(session)})
             elif "state" in request:
                 borrower.send({"event": "state", **session.load_state(request["state"], request["training"])})
             elif request.get("time"):
@@ -38,6 +39,23 @@ def candidate_main(borrower: gpu_wire.Borrower, clock: Clock, job: dict[str, Any
         borrower.send({"event": "failed", **session.failure(error)})
     except wire.Foreign as error:
         borrower.send({"event": "failed", **session.failure(CandidateError("output", error))})
+    except RuntimeError as error:  # what a call left behind in the driver, met by the first question asked after it
+        borrower.send({"event": "failed", **session.failure(CandidateError("run", error))})
+
+
+def owners() -> dict[str, Any]:
+    """Owners of the functions that the evidence rests on: those of every device, the device's own, and ours."""
+    from torch.cuda import _utils
+    from triton.runtime.autotuner import Autotuner
+    from triton.runtime.jit import JITFunction
+
+    return {
+        **tamper.shared_owners(), "torch.cuda.Stream": torch.cuda.Stream, "torch.cuda.graphs": torch.cuda.graphs,
+        "torch._C": torch._C, "torch.backends.cuda": torch.backends.cuda, "triton function": JITFunction,
+        "triton autotuner": Autotuner, "nvrtc kernel": _utils._CudaKernel, "clock": Clock, "clocks": gpu_clock,
+        "launches": gpu_launches, "launch counter": Launches, "operator log": OpLog, "operators": ops, "wire": wire,
+        "device wire": gpu_wire, "borrower": gpu_wire.Borrower, "children": children, "session": GpuSession,
+    }  # fmt: skip
 
 
 def poison(size: int) -> None:
@@ -71,6 +89,8 @@ class GpuSession:
         if self.job["shake"]:
             children.shake_initialisers(self.job["noise_seed"])
         poison(1 << 22)
+        self.threads, self.extra_threads = tamper.Threads(), 0
+        self.baseline = tamper.noted(owners())
         start = time.perf_counter()
         with torch.device(DEVICE):
             module = self._stage("load", self._load)
@@ -86,7 +106,6 @@ class GpuSession:
         self.model = self._stage("init", lambda: model.to(DEVICE))
         self._stage("init", torch.cuda.synchronize)
         self.seconds["init"] = time.perf_counter() - start
-        self.threads: int | None = None
         loose = sum(1 for _ in children.loose_tensors(model))
         return {"loose": loose, "state": {k: list(v.shape) for k, v in children.all_state(model).items()}}
 
@@ -134,8 +153,6 @@ class GpuSession:
         size = sum(t.numel() * t.element_size() for t in children.tensors_of(inputs)) + 512
         if size < LARGE // 4 or torch.cuda.mem_get_info(DEVICE)[0] > 8 * size:
             poison(size)
-        if self.threads is None:
-            self.threads = threads()
         self.launches.set_skip(corrupt)
         children.seed_everything(self.job["noise_seed"])
         log = OpLog()
@@ -145,6 +162,7 @@ class GpuSession:
             output = self._stage("run", lambda: model(*inputs))
         self._stage("run", torch.cuda.synchronize)
         self.launches.set_skip(False)
+        self.extra_threads = max(self.extra_threads, self.threads.extra())
         self.seconds["run"] = self.seconds.get("run", 0.0) + time.perf_counter() - start
         problem = None if corrupt else output_problem(output) or device_problem(output)
         rows = self.launches.take()
@@ -162,11 +180,11 @@ class GpuSession:
         model = self.model
         return self._stage("run", lambda: timed_call(self.clock, model, request))
 
-    def report(self) -> dict[str, Any]:
-        """Facts about the calls made so far."""
+    def report(self, look: Callable[[list[tamper.Row]], list[str]] = tamper.changed) -> dict[str, Any]:
+        """Facts about the calls made so far; `look` names what was tampered with."""
         now = flags()
         return {
-            "calls": self.calls, "tampered": [], "threads": 0, "sealed": self.launches.sealed,
+            "calls": self.calls, "tampered": look(self.baseline)[:5], "threads": self.extra_threads, "sealed": self.launches.sealed,
             "other_streams": self.launches.other_streams,
             "flags": sorted(name for name, value in self.flags.items() if now[name] != value), "seconds": self.seconds,
         }  # fmt: skip

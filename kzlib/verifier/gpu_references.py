@@ -22,6 +22,7 @@ from kzlib.verifier.gpu_stock import Stock
 from kzlib.verifier.gpu_wire import Lender
 from kzlib.verifier.pool import ForkServer, ServerDied
 from kzlib.verifier.protocols import Protocol
+from kzlib.verifier.reference import PLAIN
 from kzlib.verifier.references import Broken, InputSet, Reference, References, _size
 
 LIVE_BASELINES = 12  # reference processes kept for timing, each with a context of its own
@@ -32,6 +33,10 @@ _FIELDS = ("init", "init_seed", "noise_seed", "state", "training", "ops", "secon
 
 class OutOfRoom(ServerDied):
     """The device's memory did not suffice while others used it too."""
+
+
+class Crashed(ServerDied):
+    """What was asked of a reference's process ended it; the next question starts another."""
 
 
 class Baseline:
@@ -93,8 +98,17 @@ class Sets(Sequence[InputSet]):
                 return self._rows[index]
             while len(self._rows) >= self.room:
                 self._rows.popitem(last=False)
-            row = self._rows[index] = InputSet(**self._fetch({"set": index}))
+            row = self._rows[index] = InputSet(**self._made(index))
             return row
+
+    def _made(self, index: int) -> dict[str, Any]:
+        try:
+            return self._fetch({"set": index, "kinds": self.kinds})
+        except Crashed:
+            if self.kinds[index] == PLAIN:
+                raise
+        self.kinds[index] = PLAIN  # inputs that fail an assertion on the device end the process: no probe of this task
+        return self._fetch({"set": index, "kinds": self.kinds})
 
     def again(self) -> Any:
         """The native answer to the first set once more, from another run."""
@@ -102,7 +116,10 @@ class Sets(Sequence[InputSet]):
 
     def other(self) -> InputSet | None:
         """The set at another shape. Asked for after every other set, whose buffers it follows."""
-        row = self._fetch({"other": True})["row"]
+        try:
+            row = self._fetch({"other": True})["row"]
+        except Crashed:
+            return None
         return InputSet(**row) if row else None
 
     @contextmanager
@@ -140,10 +157,12 @@ class Sets(Sequence[InputSet]):
                 lender.send(request)
                 form = next(name for name in request if name in ("set", "again", "other"))
                 answer = replies.checked(lender.receive(self.seconds, limit), set=form, failed="broken")
+            except wire.Closed:
+                raise Crashed("the reference's process ended") from None
             except (wire.WireError, wire.Deadline) as error:
                 raise ServerDied(f"the reference's process does not answer ({type(error).__name__})") from None
             if answer.get("event") != "set":
-                lost = OutOfRoom if answer.get("memory") else ServerDied
+                lost = OutOfRoom if answer.get("memory") else Crashed
                 raise lost(f"the reference ran once and not again ({answer.get('message')})")
             kept = {name: copy_tree(value) for name, value in answer.items() if name != "event"}
             _on_the_host(kept)

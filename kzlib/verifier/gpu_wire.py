@@ -208,7 +208,7 @@ class Lender:
         if type(wanted) is not int or wanted < 0 or wanted > limit:
             raise wire.WireError(f"{wanted} bytes of tensors where at most {limit} were expected")
         if not wanted:
-            return unpack(message["tree"], None)
+            return unpack(message["tree"], self.outbound)  # tensors without elements, if any
         if message.get("stored") is True:  # in the block of its last answer, poisoned before this request
             if self.outbound is None or self.outbound.size < wanted:
                 raise wire.WireError("an answer stored nowhere")
