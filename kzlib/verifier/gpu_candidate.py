@@ -184,8 +184,8 @@ class GpuSession:
         """Facts about the calls made so far; `look` names what was tampered with."""
         now = flags()
         return {
-            "calls": self.calls, "tampered": look(self.baseline)[:5], "threads": self.extra_threads, "sealed": self.launches.sealed,
-            "other_streams": self.launches.other_streams,
+            "calls": self.calls, "tampered": look(self.baseline)[:5], "threads": self.extra_threads,
+            "sealed": self.launches.sealed, "other_streams": self.launches.other_streams,
             "flags": sorted(name for name, value in self.flags.items() if now[name] != value), "seconds": self.seconds,
         }  # fmt: skip
 
