@@ -26,7 +26,7 @@ torch::Tensor add(torch::Tensor x, torch::Tensor y) {
     return z;
 }
 """
-ext = load_inline("add_vec", "torch::Tensor add(torch::Tensor x, torch::Tensor y);", SOURCE, ["add"])
+ext = load_inline("add_vec", "torch::Tensor add(torch::Tensor x, torch::Tensor y);", SOURCE, functions=["add"])
 
 
 class ModelNew(nn.Module):
