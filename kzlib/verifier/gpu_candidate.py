@@ -4,9 +4,9 @@ clock or verdict is here. Source: issue 4, items 3 and 4; DESIGN section 6.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -91,21 +91,21 @@ class GpuSession:
         poison(1 << 22)
         self.threads, self.extra_threads = tamper.Threads(), 0
         self.baseline = tamper.noted(owners())
-        start = time.perf_counter()
+        start = perf_counter()
         with torch.device(DEVICE):
             module = self._stage("load", self._load)
-            self.seconds["load"] = time.perf_counter() - start
+            self.seconds["load"] = perf_counter() - start
             entry = next((n for n in self.job["entries"] if isinstance(getattr(module, n, None), type)), None)
             if entry is None:
                 raise CandidateError("load", AttributeError(f"the code defines no class {self.job['entries'][0]}"))
             children.seed_everything(self.job["init_seed"])
-            start = time.perf_counter()
+            start = perf_counter()
             model = self._stage("init", lambda: getattr(module, entry)(*self.job["init"]))
         if not isinstance(model, torch.nn.Module):
             raise CandidateError("init", TypeError(f"{entry} is not a torch.nn.Module"))
         self.model = self._stage("init", lambda: model.to(DEVICE))
         self._stage("init", torch.cuda.synchronize)
-        self.seconds["init"] = time.perf_counter() - start
+        self.seconds["init"] = perf_counter() - start
         loose = sum(1 for _ in children.loose_tensors(model))
         return {"loose": loose, "state": {k: list(v.shape) for k, v in children.all_state(model).items()}}
 
@@ -157,13 +157,13 @@ class GpuSession:
         children.seed_everything(self.job["noise_seed"])
         log = OpLog()
         self.clock.deliver(inputs, request["staged"])
-        start = time.perf_counter()
+        start = perf_counter()
         with torch.no_grad(), log:
             output = self._stage("run", lambda: model(*inputs))
         self._stage("run", torch.cuda.synchronize)
         self.launches.set_skip(False)
         self.extra_threads = max(self.extra_threads, self.threads.extra())
-        self.seconds["run"] = self.seconds.get("run", 0.0) + time.perf_counter() - start
+        self.seconds["run"] = self.seconds.get("run", 0.0) + perf_counter() - start
         problem = None if corrupt else output_problem(output) or device_problem(output)
         rows = self.launches.take()
         if problem:
