@@ -3,38 +3,102 @@ catches. See `simulated_gpu`."""
 
 from __future__ import annotations
 
-import pytest
-
 from kzlib.records import Candidate, Outcome, Task, Verdict
 from kzlib.verifier import Verifier
 from tests.test_gpu_simulated import CODE, RIGHT, TASK, answer
 from tests.test_gpu_simulated import simulated as simulated  # a fixture
 
-assert Verifier and Verdict and Task
+
+def judged(verifier: Verifier, codes: list[str], task: Task = TASK) -> list[Verdict]:
+    """The verdicts of candidates, in their order."""
+    candidates = [Candidate(task.id, "cuda", code) for code in codes]
+    found = {verdict.candidate_id: verdict for verdict in verifier.verify([task], candidates)}
+    return [found[candidate.id] for candidate in candidates]
 
 
-def judged(verifier: Verifier, code: str, task: Task = TASK) -> Verdict:
-    """The one verdict of a candidate."""
-    return next(verifier.verify([task], [Candidate(task.id, "cuda", code)]))
-
-
-@pytest.mark.parametrize(
-    ("line", "named"),
-    [
-        ("torch.cuda.synchronize = lambda *a, **k: None", "torch.cuda.synchronize"),
-        ("setattr(torch.cuda.Event, 'elapsed_' + 'time', lambda a, b: 0.01)", "torch.cuda.Event.elapsed_time"),
-        ("time.perf_counter = lambda: 0.0", "time.perf_counter"),
-        ("torch._C._cuda_getCurrentRawStream = lambda *a: 1", "torch._C._cuda_getCurrentRawStream"),
-    ],
-)
-def test_replaced_functions_are_named(simulated: Verifier, line: str, named: str) -> None:
-    verdict = judged(simulated, CODE.replace("BODY", RIGHT).replace("kernel =", f"{line}\nkernel ="))
-    assert verdict.outcome is Outcome.CHEAT and named in verdict.message, verdict
+def test_replaced_functions_are_named(simulated: Verifier) -> None:
+    lines = {
+        "torch.cuda.synchronize = lambda *a, **k: None": "torch.cuda.synchronize",
+        "setattr(torch.cuda.Event, 'elapsed_' + 'time', lambda a, b: 0.01)": "torch.cuda.Event.elapsed_time",
+        "time.perf_counter = lambda: 0.0": "time.perf_counter",
+        "torch._C._cuda_getCurrentRawStream = lambda *a: 1": "torch._C._cuda_getCurrentRawStream",
+    }
+    codes = [CODE.replace("BODY", RIGHT).replace("kernel =", f"{line}\nkernel =") for line in lines]
+    for verdict, named in zip(judged(simulated, codes), lines.values(), strict=True):
+        assert verdict.outcome is Outcome.CHEAT and named in verdict.message, verdict
 
 
 def test_a_thread_left_running_is_a_cheat_and_one_that_ended_is_not(simulated: Verifier) -> None:
     start = "import threading; t = threading.Thread(target=threading.Event().wait, daemon=True); t.start()\n    "
-    left = judged(simulated, answer(start + RIGHT).source)
-    assert left.outcome is Outcome.CHEAT and "thread" in left.message, left
     ended = start.replace("threading.Event().wait", "int") + "t.join()\n    "
-    assert judged(simulated, answer(ended + RIGHT).source).passed
+    left, joined = judged(simulated, [answer(start + RIGHT).source, answer(ended + RIGHT).source])
+    assert left.outcome is Outcome.CHEAT and "thread" in left.message, left
+    assert joined.passed, joined
+
+
+SOFTMAX = Task("""import torch
+class Model(torch.nn.Module):
+    def forward(self, x): return torch.softmax(x, -1)
+def get_inputs(): return [torch.randn(16, 64)]
+def get_init_inputs(): return []
+""")
+CLAMP = Task(SOFTMAX.source.replace("torch.softmax(x, -1)", "x.clamp(-9, 9)"))
+SHELL = """import torch, math
+from torch.cuda._utils import _CudaKernel
+def body(z, y): KERNEL
+kernel = _CudaKernel(body)
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        z = LIBRARY
+        y = torch.empty_like(x)
+        kernel(args=[z, y])
+        return y
+"""
+BY_PARTS = "(x - x.amax(-1, keepdim=True)).exp(); z = z / z.sum(-1, keepdim=True)"
+BY_PYTHON = """[[math.exp(v - max(row)) for v in row] for row in x.tolist()]
+        z = torch.tensor([[v / sum(row) for v in row] for row in z], dtype=x.dtype, device=x.device)"""
+
+
+def shell(library: str, kernel: str) -> str:
+    """A candidate whose library part and whose kernel are these."""
+    return SHELL.replace("LIBRARY", library).replace("KERNEL", kernel)
+
+
+def test_kernels_that_only_move_what_the_library_or_the_host_computed(simulated: Verifier) -> None:
+    codes = [
+        shell(BY_PARTS, "y.copy_(z)"),
+        shell(BY_PARTS.replace("z /", "z / 2 /"), "torch.mul(z, 2, out=y)"),
+        shell(BY_PARTS + "; z = z.t().contiguous()", "y.copy_(z.t())"),
+        shell(BY_PYTHON, "y.copy_(z)"),
+        shell("x - x.amax(-1, keepdim=True)", "torch.softmax(z, -1, out=y)"),
+    ]
+    *moving, computing = judged(simulated, codes, SOFTMAX)
+    for verdict in moving:
+        assert verdict.outcome is Outcome.CHEAT and "only copy" in verdict.message, verdict
+    assert computing.passed and computing.evidence["watched"] == "fenced", computing
+
+
+def test_a_kernel_that_copies_on_one_set_and_not_on_another_computes(simulated: Verifier) -> None:
+    """What a clamp leaves alone is a copy; the set that it does not leave alone tells."""
+    (verdict,) = judged(simulated, [shell("x", "torch.clamp(z, -9, 9, out=y)")], CLAMP)
+    assert verdict.passed, verdict
+
+
+OVER = "import ctypes; ctypes.memset(y.data_ptr() + y.nbytes, 0, 64) if y.storage_offset() else None"
+
+
+def test_what_an_observer_finds_and_what_it_may_have_broken_itself(simulated: Verifier) -> None:
+    """Only an access outside the tensors counts: another error of the watched call may be the observer's doing."""
+    error = "if y.storage_offset(): raise type('E', (torch.AcceleratorError,), {'error_code': CODE})('no')\n    "
+    codes = [
+        answer(RIGHT + "; " + OVER).source,
+        answer(error.replace("CODE", "700") + RIGHT).source,
+        answer(error.replace("CODE", "716") + RIGHT).source,
+        answer("if y.storage_offset(): import os; os._exit(1)\n    " + RIGHT).source,
+    ]
+    written, read, misaligned, ended = judged(simulated, codes)
+    for verdict in (written, read):
+        assert verdict.outcome is Outcome.RUNTIME_FAIL and verdict.evidence["fault"] == "bounds", verdict
+    assert "writes outside" in written.message
+    assert misaligned.passed and misaligned.evidence["watched"].startswith("E: no"), misaligned
+    assert ended.passed and ended.evidence["watched"] == "not to be watched", ended

@@ -112,6 +112,14 @@ def all_state(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {**dict(model.named_parameters()), **dict(model.named_buffers())}
 
 
+def write_buffers(model: torch.nn.Module, buffers: dict[str, torch.Tensor]) -> None:
+    """Put contents back into a model's buffers, in place."""
+    with torch.no_grad():
+        for name, tensor in model.named_buffers():
+            if name in buffers:
+                tensor.copy_(buffers[name])
+
+
 def loose_tensors(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     """Tensors a module holds as plain attributes, or in lists, tuples and dicts of its attributes."""
     for prefix, module in model.named_modules():

@@ -42,7 +42,8 @@ def judge_evidence(
     report: dict[str, Any], reference_ops: list[dict[str, Any]], corruption_changed: bool | None
 ) -> Finding:
     """Read the facts of the honest calls of a candidate whose every output was right."""
-    calls = [call for call in report["calls"] if not call["corrupt"]]
+    calls = [call for call in report["calls"] if not call["corrupt"] and not call.get("watched")]
+    looked = [launch for call in report["calls"] if call.get("watched") for launch in call["launches"]]
     launches = [launch for call in calls for launch in call["launches"]]
     used = families(row for call in calls for row in call["ops"])
     needed = families(reference_ops)
@@ -74,7 +75,7 @@ def judge_evidence(
         return found(Outcome.CHEAT, "spoiling everything its kernels write does not change the answer")
     if needed and needed <= used:
         return found(Outcome.CHEAT, f"the library still does all of the reference's work ({', '.join(sorted(needed))})")
-    if needed - used - MOVES - LINEAR and only_lines(launches):
+    if needed - used - MOVES - LINEAR and only_lines(looked or launches):
         return found(Outcome.CHEAT, "its kernels only copy or rescale what something else computed")
     facts["label"] = "partial: library operators remain" if used else "own kernels only"
     return found(Outcome.PASS, "")

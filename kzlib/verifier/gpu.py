@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
-from kzlib.verifier import gpu_pairs, gpu_plan, timing, wire
+from kzlib.verifier import gpu_pairs, gpu_plan, replies, timing, wire
 from kzlib.verifier.build import Builder
 from kzlib.verifier.check import TaskCheck, check_reference
 from kzlib.verifier.children import copy_tree
@@ -25,7 +25,7 @@ from kzlib.verifier.gpu_lanes import Memory, Turnstile
 from kzlib.verifier.gpu_memory import CudaError
 from kzlib.verifier.gpu_references import KEEP_BYTES, LIVE_BASELINES, Baseline, GpuReferences, OutOfRoom
 from kzlib.verifier.gpu_stock import Stock
-from kzlib.verifier.judge import Ended, Job, Judge
+from kzlib.verifier.judge import SLACK, Ended, Job, Judge
 from kzlib.verifier.pool import Child, ForkServer, ServerConfig, ServerDied
 from kzlib.verifier.protocols import STRICT, Protocol
 from kzlib.verifier.references import Broken, Reference, _size
@@ -62,6 +62,10 @@ def server_config(namespaces: bool) -> ServerConfig:
         readable=("/",),
         devices=(*devices, "/proc/self/task"),
     )
+
+
+class _Unwatched(Exception):  # noqa: N818 - control flow: the judgement begins again without the watched call
+    """The call under observation ended the candidate's process."""
 
 
 class _Larger(Exception):  # noqa: N818 - control flow: the judgement begins again with more memory
@@ -194,7 +198,7 @@ class GpuJudge(Judge):
                     self.references.make_room(job.task.id)  # type: ignore[attr-defined]
                 try:
                     return self._with_memory(job, last, taken == self.memory.total)
-                except _Larger:
+                except (_Larger, _Unwatched):
                     continue
         raise ServerDied("the task's memory need changes from run to run")
 
@@ -288,6 +292,35 @@ class GpuJudge(Judge):
             answer["inputs"] = None if same else copy_tree(child.lent_inputs(row.inputs))
             job.spend("compare", start)
         return answer
+
+    def _report(self, job: Job, reference: Reference, child: Any) -> dict[str, Any]:
+        """The child's facts; with those of calls under observation, one for each set while its kernels only copy."""
+        report = super()._report(job, reference, child)
+        launched = any(call["launches"] for call in report["calls"])
+        large = reference.extra["need"].large
+        if not (job.protocol.evidence and launched) or large or job.evidence.get("watched") == "not to be watched":
+            return report
+        start = time.perf_counter()
+        for row in reference.sets:
+            seen = self._watched(job, child, row)
+            if seen["fault"]:
+                raise Ended(Outcome.RUNTIME_FAIL, "run", seen["message"], fault=seen["fault"])
+            job.evidence["watched"] = seen["message"] or ("fenced" if seen["fenced"] else "not fenced")
+            if not seen["copies"]:
+                break
+        job.spend("watched", start)
+        return super()._report(job, reference, child)
+
+    def _watched(self, job: Job, child: Any, row: Any) -> dict[str, Any]:
+        """What was seen of one more call on a set. Who cannot be watched is judged again without."""
+        with self.turnstile.shared():
+            try:
+                child.send({"inputs": row.inputs, "watch": True})
+                return replies.checked(child.receive(job.protocol.run_seconds, SLACK), "watched")
+            except (wire.Deadline, wire.Closed):
+                child.kill()
+                job.evidence["watched"] = "not to be watched"
+                raise _Unwatched from None
 
     # --- timing -------------------------------------------------------------------------------------------------------
 

@@ -103,7 +103,7 @@ class GpuReference(Reference):
         buffers, exact = self.before[index]
         self._restore(buffers)
         if self.exact is not None:
-            _write_buffers(self.exact, exact)
+            children.write_buffers(self.exact, exact)
         return self.make(index, self.kinds[index], self.exact)
 
     def begin(self) -> None:
@@ -124,14 +124,14 @@ class GpuReference(Reference):
             self.last = (self._buffers(), None if exact is None else copy.deepcopy(dict(exact.named_buffers())))
         self._restore(self.last[0])
         if exact is not None and self.last[1] is not None:
-            _write_buffers(exact, self.last[1])
+            children.write_buffers(exact, self.last[1])
         return super().other(index, exact)
 
     def _buffers(self) -> dict[str, torch.Tensor]:
         return {name: tensor.detach().clone() for name, tensor in self.model.named_buffers()}
 
     def _restore(self, buffers: dict[str, torch.Tensor]) -> None:
-        _write_buffers(self.model, buffers)
+        children.write_buffers(self.model, buffers)
 
     def _load(self, filename: list[str | None]) -> Any:
         with torch.device(self.device):
@@ -144,10 +144,3 @@ class GpuReference(Reference):
     def inputs(self, index: int) -> list[Any]:
         with torch.device(self.device):
             return super().inputs(index)
-
-
-def _write_buffers(model: torch.nn.Module, buffers: dict[str, torch.Tensor]) -> None:
-    with torch.no_grad():
-        for name, tensor in model.named_buffers():
-            if name in buffers:
-                tensor.copy_(buffers[name])

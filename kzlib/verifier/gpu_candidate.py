@@ -13,9 +13,12 @@ import torch
 
 from kzlib.verifier import children, gpu_clock, gpu_launches, gpu_wire, loader, ops, precompile, tamper, wire
 from kzlib.verifier.candidate import CandidateError, flags, output_problem
+from kzlib.verifier.evidence import only_lines
 from kzlib.verifier.gpu_clock import DEVICE, Clock, timed_call
-from kzlib.verifier.gpu_launches import Launches
+from kzlib.verifier.gpu_launches import Launches, watched_facts
+from kzlib.verifier.gpu_memory import CudaError
 from kzlib.verifier.gpu_plan import LARGE
+from kzlib.verifier.gpu_watch import Banded, Fence, Watch, is_illegal_address
 from kzlib.verifier.ops import OpLog
 
 
@@ -31,6 +34,8 @@ def candidate_main(borrower: gpu_wire.Borrower, clock: Clock, job: dict[str, Any
                 borrower.send({"event": "report", **report(session)})
             elif "state" in request:
                 borrower.send({"event": "state", **session.load_state(request["state"], request["training"])})
+            elif request.get("watch"):
+                borrower.send({"event": "watched", **session.watched(request)})
             elif request.get("time"):
                 borrower.send({"event": "timed", **session.timed(request)})
             else:
@@ -78,6 +83,7 @@ class GpuSession:
         self.seconds: dict[str, float] = {}
         self.calls: list[dict[str, Any]] = []
         self.launches = Launches()
+        self.fence = Fence(0)
 
     def build(self) -> dict[str, Any]:
         """Import the file, construct the model under the reference's seed."""
@@ -120,7 +126,7 @@ class GpuSession:
                 raise loader.NotPrepared(f"the extension {name!r} was not among those built for this candidate")
             path, kind = prepared[extension.key]
             module = loader.load_library(glue, Path(path), kind, name)
-            self.launches.add_extension(path, kind)
+            self.launches.add_extension(path, kind, module)
             return module
 
         loader.replace_builders(answer)
@@ -173,6 +179,53 @@ class GpuSession:
         state = children.all_state(model)
         buffers = {name: state[own] for name, own in self.mapping.items() if own in held}
         return {"output": output, "inputs": None, "buffers": buffers, "guards": True, "problem": None}
+
+    def watched(self, request: dict[str, Any]) -> dict[str, Any]:
+        """One more call, under observation. What an observer may break by itself (an exception, memory that runs out)
+        is told and held against nobody; only an access outside the tensors is."""
+        assert self.model is not None
+        model, watch, log = self.model, Watch(self.clock.wait), OpLog()
+        inputs, fenced = self._behind_a_fence(request)
+        held = {own: children.all_state(model)[own].detach().clone() for own in self._buffers()}
+        children.seed_everything(self.job["noise_seed"])
+        self.launches.watching = watch
+        problem = ""
+        try:
+            with torch.no_grad(), log, Banded(watch):
+                model(*inputs)
+            self.clock.wait()
+            watch.check("the last")
+            children.write_buffers(model, held)
+        except BaseException as error:  # noqa: BLE001 - generated code may raise anything
+            problem = f"{type(error).__name__}: {error}"[:200]
+            if is_illegal_address(error):
+                watch.faulted = watch.faulted or "the last"
+        finally:
+            self.launches.watching = None
+        self.launches.take()
+        rows = watched_facts(watch)
+        if not problem:
+            self.calls.append({"launches": rows, "ops": log.rows, "corrupt": False, "watched": True})
+        fault = watch.outside or watch.faulted
+        verb = "writes" if watch.outside else "reads or writes"
+        message = f"kernel {fault} {verb} outside its arguments' memory" if fault else problem
+        return {"fault": "bounds" if fault else "", "message": message, "fenced": fenced,
+                "copies": not problem and bool(rows) and only_lines(rows)}  # fmt: skip
+
+    def _behind_a_fence(self, request: dict[str, Any]) -> tuple[list[Any], bool]:
+        """The inputs where reading past them shows; on lent memory where the driver gives none such."""
+        try:
+            return self.fence.placed(request["staged"]), True
+        except (CudaError, RuntimeError):
+            self.clock.deliver(request["inputs"], request["staged"])
+            self.clock.wait()
+            return request["inputs"], False
+
+    def _buffers(self) -> list[str]:
+        """Names of the model's own buffers that stand for the reference's."""
+        assert self.model is not None
+        held = dict(self.model.named_buffers())
+        return [own for own in self.mapping.values() if own in held]
 
     def timed(self, request: dict[str, Any]) -> dict[str, Any]:
         """One timed call on the lent memory."""

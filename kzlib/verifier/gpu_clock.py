@@ -30,7 +30,7 @@ class Clock:
         self._zero = torch.Tensor.zero_
         self._sleep = torch.cuda._sleep
         self._copy = torch.Tensor.copy_
-        self._synchronize = torch.cuda.synchronize
+        self._synchronize = self.wait = torch.cuda.synchronize
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._record = torch.cuda.Event.record
         self._elapsed = torch.cuda.Event.elapsed_time

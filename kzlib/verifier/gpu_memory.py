@@ -125,16 +125,17 @@ def halves(block: Span) -> tuple[Part, Part]:
 class Block(Span):
     """A span of device memory of this process. `make` allocates and can lend; `open` maps a lent one."""
 
-    def __init__(self, device: int, size: int, handle: ctypes.c_ulonglong) -> None:
+    def __init__(self, device: int, size: int, handle: ctypes.c_ulonglong, beyond: int = 0) -> None:
         self.device = device
         self.size = size
+        self._reserved = size + beyond
         self._handle = handle
         self.pointer = 0
         address = ctypes.c_ulonglong()
         _check(
             "cuMemAddressReserve",
             ctypes.byref(address),
-            ctypes.c_size_t(size),
+            ctypes.c_size_t(self._reserved),
             ctypes.c_size_t(0),
             ctypes.c_ulonglong(0),
             ctypes.c_ulonglong(0),
@@ -145,8 +146,11 @@ class Block(Span):
         self.pointer = address.value
 
     @staticmethod
-    def make(device: int, size: int) -> Block:
-        """Allocate at least `size` bytes. `CudaError` named CUDA_ERROR_OUT_OF_MEMORY when they are not there."""
+    def make(device: int, size: int, fenced: bool = False) -> Block:
+        """Allocate at least `size` bytes. `CudaError` named CUDA_ERROR_OUT_OF_MEMORY when they are not there.
+
+        Behind a `fenced` block lie addresses that stay empty: an access there is an error of the device.
+        """
         torch.cuda.current_stream(device)  # the primary context exists and is current
         properties = _Properties(_PINNED, _DESCRIPTOR, _Location(_DEVICE, device), None, _Flags())
         step = ctypes.c_size_t()
@@ -156,7 +160,7 @@ class Block(Span):
         _check(
             "cuMemCreate", ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(properties), ctypes.c_ulonglong(0)
         )
-        return Block(device, size, handle)
+        return Block(device, size, handle, step.value if fenced else 0)
 
     def lend(self) -> int:
         """A new descriptor for another process; close it after sending."""
@@ -203,7 +207,7 @@ class Block(Span):
             torch.cuda.synchronize(self.device)
             address, self.pointer = ctypes.c_ulonglong(self.pointer), 0
             _check("cuMemUnmap", address, ctypes.c_size_t(self.size))
-            _check("cuMemAddressFree", address, ctypes.c_size_t(self.size))
+            _check("cuMemAddressFree", address, ctypes.c_size_t(self._reserved))
             _check("cuMemRelease", self._handle)
 
     def __del__(self) -> None:

@@ -226,8 +226,7 @@ class Judge:
                     Outcome.WRONG, "compare", note + mismatch.reason, inputs=row.kind, call=index, **mismatch.figures
                 )
             del row, answer  # a large task has room for one set at a time
-        child.send({"report": True})
-        report = self._answer(job, child, job.protocol.run_seconds, SLACK, "evidence", "report")
+        report = self._report(job, reference, child)
         self._note_walls(job, built, report)
         if job.protocol.evidence:
             launched = any(call["launches"] for call in report["calls"])
@@ -236,6 +235,11 @@ class Judge:
             if not child.alive:
                 raise _Crashed(reference, report)
         return self._finish(job, reference, report, child)
+
+    def _report(self, job: Job, reference: Reference, child: Child) -> dict[str, Any]:
+        """The child's facts about its calls."""
+        child.send({"report": True})
+        return self._answer(job, child, job.protocol.run_seconds, SLACK, "evidence", "report")
 
     def _resume(self, job: Job, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
         """What is left once the run with spoiled stores has ended a process, as it may: in another one."""

@@ -74,7 +74,7 @@ _launch = _record(
      "copy": _flag, "stores": _amount, "conflict": _text, "tuning": _flag},
     {"line": _line},
 )  # fmt: skip
-_call = _record({"launches": _many(_launch), "ops": _many(_op), "corrupt": _flag})
+_call = _record({"launches": _many(_launch), "ops": _many(_op), "corrupt": _flag}, {"watched": _flag})
 _SET: dict[str, Form] = {
     "kind": _text, "inputs": _many(_anything), "native": _anything, "exact": _anything, "buffers": _named(_tensor),
     "mutated": _or_none(_many(_anything)), "bent": _anything,
@@ -107,6 +107,7 @@ FORMS: dict[str, Form] = {
     "report": _record({
         "calls": _many(_call), "tampered": _many(_text), "threads": _whole, "flags": _many(_text), "seconds": _seconds,
     }),
+    "watched": _record({"fault": _text, "message": _text, "copies": _flag, "fenced": _flag}),
     "timed": _record({"output": _anything, "device_us": _amount, "enqueue_us": _amount}),
     "failed": _record({"stage": _text, "happened": _text, "kind": _text, "message": _text, "lines": _many(_text)}),
     # a reference's

@@ -1,0 +1,75 @@
+"""Copies and straight lines between whole tensors: what is called a copy here ends an honest kernel's judgement."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kzlib.verifier.gpu_lines import differs, moved
+
+NAN = float("nan")
+
+
+def poisoned(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """A tensor as the watched call hands it out."""
+    return torch.full(shape, NAN, dtype=dtype)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(-8, 8).filter(lambda v: abs(v) > 0.01), st.floats(-8, 8), st.booleans())
+def test_every_line_is_seen_through_every_order_of_axes(seed: int, slope: float, offset: float, turn: bool) -> None:
+    x = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(seed))
+    y = (x.permute(2, 0, 1) if turn else x).contiguous() * slope + offset
+    found = moved([x, poisoned(*y.shape)], [x, y])
+    assert found.changed == 1 and found.line == pytest.approx((slope, offset), rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("function", ["relu", "tanh", "exp", "abs", "square", "floor"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_curve_is_no_line(function: str, dtype: torch.dtype) -> None:
+    x = torch.randn(257).to(dtype)
+    assert moved([x, poisoned(257, dtype=dtype)], [x, getattr(torch, function)(x)]).line is None
+
+
+def test_sorting_reducing_and_adding_compute() -> None:
+    x, z = torch.randn(16, 32), torch.randn(16, 32)
+    for y in (x.sort(-1).values, x + z, x.cumsum(-1)):
+        assert moved([x, z, poisoned(16, 32)], [x, z, y]).line is None
+    assert moved([x, poisoned(16)], [x, x.amax(-1)]).line is None
+
+
+def test_copies_of_slices_into_slices_and_in_place() -> None:
+    x, out = torch.randn(8, 16), poisoned(8, 16)
+    part = out.clone()
+    part[2:4] = x[2:4]
+    assert moved([x, out], [x, part]).line == (1.0, 0.0)  # some rows of as large a tensor
+    assert moved([x, poisoned(16)], [x, x[3]]).line == (1.0, 0.0)  # a row of a larger one
+    assert moved([x, poisoned(8)], [x, x[:, 5]]).line == (1.0, 0.0)
+    wide = poisoned(8, 40)
+    filled = wide.clone()
+    filled[:, 8:24] = x
+    assert moved([x, wide], [x, filled]).line == (1.0, 0.0)  # into a part of a larger one
+    assert moved([x], [0.5 * x]).line == pytest.approx((0.5, 0.0))  # its own former contents
+
+
+def test_constants_and_launches_that_change_nothing() -> None:
+    x = torch.randn(64)
+    assert moved([x, poisoned(64)], [x, torch.zeros(64)]).line == (0.0, 0.0)
+    assert moved([x], [x]).changed == 0
+    assert moved([x], [x], made=[x * 2]).line == pytest.approx((2.0, 0.0))  # returned anew by an extension
+
+
+def test_one_tensor_that_computes_is_enough() -> None:
+    x = torch.randn(64)
+    assert moved([x, poisoned(64), poisoned(64)], [x, x.clone(), x.exp()]).line is None
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.int64, torch.float16, torch.float64, torch.complex128])
+def test_what_changed_is_told_by_bits(dtype: torch.dtype) -> None:
+    old = torch.zeros(3, 2, dtype=dtype)
+    new = old.clone()
+    new[1, 0] = 1
+    assert differs(old, new).tolist() == [False, False, True, False, False, False]
+    assert not differs(old.t(), old.t().clone()).any()
