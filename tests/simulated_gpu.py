@@ -104,6 +104,7 @@ def install() -> None:
     cuda.get_device_properties = lambda *a, **k: FACTS
     cuda.get_device_capability = lambda *a, **k: (9, 0)
     cuda.Event = Event
+    cuda.is_current_stream_capturing = lambda: False
     torch._C._cuda_getCurrentRawStream = lambda *a: 0  # type: ignore[attr-defined]
 
 

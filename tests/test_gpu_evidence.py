@@ -78,6 +78,12 @@ def test_kernels_that_only_move_what_the_library_or_the_host_computed(simulated:
     assert computing.passed and computing.evidence["watched"] == "fenced", computing
 
 
+def test_a_hoard_of_host_memory_is_refused_at_once(simulated: Verifier) -> None:
+    (verdict,) = judged(simulated, [answer("hoard = bytearray(1 << 36)").source])
+    assert verdict.outcome is Outcome.RUNTIME_FAIL and verdict.evidence["fault"] == "memory", verdict
+    assert verdict.seconds["run"] < 5
+
+
 def test_a_kernel_that_copies_on_one_set_and_not_on_another_computes(simulated: Verifier) -> None:
     """What a clamp leaves alone is a copy; the set that it does not leave alone tells."""
     (verdict,) = judged(simulated, [shell("x", "torch.clamp(z, -9, 9, out=y)")], CLAMP)
@@ -100,5 +106,5 @@ def test_what_an_observer_finds_and_what_it_may_have_broken_itself(simulated: Ve
     for verdict in (written, read):
         assert verdict.outcome is Outcome.RUNTIME_FAIL and verdict.evidence["fault"] == "bounds", verdict
     assert "writes outside" in written.message
-    assert misaligned.passed and misaligned.evidence["watched"].startswith("E: no"), misaligned
-    assert ended.passed and ended.evidence["watched"] == "not to be watched", ended
+    assert misaligned.passed and misaligned.evidence["watched"] == "no: E: no", misaligned
+    assert ended.passed and ended.evidence["watched"] == "no: Closed", ended

@@ -79,7 +79,7 @@ def answer(body: str, task: Task = TASK) -> Candidate:
 def simulated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Verifier]:
     for name in ("synchronize", "empty_cache", "mem_get_info", "get_device_name", "get_device_properties", "Event",
                  "set_device", "_sleep", "reset_peak_memory_stats", "memory_allocated", "max_memory_allocated",
-                 "get_device_capability"):  # fmt: skip
+                 "get_device_capability", "is_current_stream_capturing"):  # fmt: skip
         monkeypatch.setattr(torch.cuda, name, getattr(torch.cuda, name))
     from torch.cuda import _utils
 

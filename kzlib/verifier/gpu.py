@@ -298,14 +298,16 @@ class GpuJudge(Judge):
         report = super()._report(job, reference, child)
         launched = any(call["launches"] for call in report["calls"])
         large = reference.extra["need"].large
-        if not (job.protocol.evidence and launched) or large or job.evidence.get("watched") == "not to be watched":
+        if not (job.protocol.evidence and launched) or large or hasattr(job, "unwatched"):
             return report
         start = time.perf_counter()
         for row in reference.sets:
             seen = self._watched(job, child, row)
             if seen["fault"]:
                 raise Ended(Outcome.RUNTIME_FAIL, "run", seen["message"], fault=seen["fault"])
-            job.evidence["watched"] = seen["message"] or ("fenced" if seen["fenced"] else "not fenced")
+            if seen["message"]:
+                raise self._leave_unwatched(job, child, seen["message"])
+            job.evidence["watched"] = "fenced" if seen["fenced"] else "not fenced"
             if not seen["copies"]:
                 break
         job.spend("watched", start)
@@ -317,10 +319,15 @@ class GpuJudge(Judge):
             try:
                 child.send({"inputs": row.inputs, "watch": True})
                 return replies.checked(child.receive(job.protocol.run_seconds, SLACK), "watched")
-            except (wire.Deadline, wire.Closed):
-                child.kill()
-                job.evidence["watched"] = "not to be watched"
-                raise _Unwatched from None
+            except (wire.Deadline, wire.Closed) as error:
+                raise self._leave_unwatched(job, child, type(error).__name__) from None
+
+    @staticmethod
+    def _leave_unwatched(job: Job, child: Any, why: str) -> _Unwatched:
+        child.kill()
+        job.unwatched = True  # type: ignore[attr-defined]
+        job.evidence["watched"] = f"no: {why}"
+        return _Unwatched()
 
     # --- timing -------------------------------------------------------------------------------------------------------
 

@@ -182,9 +182,9 @@ class GpuSession:
 
     def watched(self, request: dict[str, Any]) -> dict[str, Any]:
         """One more call, under observation. What an observer may break by itself (an exception, memory that runs out)
-        is told and held against nobody; only an access outside the tensors is."""
+        is told, and then another process goes on; only an access outside the tensors is held against anybody."""
         assert self.model is not None
-        model, watch, log = self.model, Watch(self.clock.wait), OpLog()
+        model, watch, log = self.model, Watch(self.clock.wait, self.clock.capturing), OpLog()
         inputs, fenced = self._behind_a_fence(request)
         held = {own: children.all_state(model)[own].detach().clone() for own in self._buffers()}
         children.seed_everything(self.job["noise_seed"])

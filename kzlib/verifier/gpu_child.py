@@ -9,6 +9,7 @@ import ctypes
 import importlib
 import itertools
 import os
+import resource
 import socket
 import time
 from pathlib import Path
@@ -21,6 +22,8 @@ from kzlib.verifier.gpu_candidate import candidate_main, poison
 from kzlib.verifier.gpu_clock import DEVICE, Clock
 from kzlib.verifier.gpu_sizes import warm_up_meta
 from kzlib.verifier.ops import OpLog
+
+HOST_MEMORY = 32 << 30  # bytes
 
 
 def warm_up() -> None:
@@ -79,6 +82,13 @@ def _device_setup(tf32: bool) -> None:
     torch.backends.cudnn.allow_tf32 = tf32
 
 
+def bound_host_memory(more: int = HOST_MEMORY) -> None:
+    """From now on this process takes at most so many bytes of the host's memory more. Private pages are counted, not
+    addresses, of which the driver reserves far more than there is memory."""
+    held = int(Path("/proc/self/status").read_text().split("VmData:")[1].split()[0]) << 10
+    resource.setrlimit(resource.RLIMIT_DATA, (held + more, held + more))
+
+
 def context_main(channel: socket.socket, walls: list[str]) -> None:
     """Measure what a fresh context costs, piece by piece: make one, answer, end."""
     wire.receive(channel)
@@ -112,6 +122,7 @@ def warm_main(channel: socket.socket, walls: list[str]) -> None:
         torch.zeros(1, device=DEVICE).add_(1).sum().item()
         poison(1 << 20)
         borrower = gpu_wire.Borrower(channel, 0, order["arena"])
+        bound_host_memory()
     except Exception as error:  # noqa: BLE001 - whatever the driver says: the judge tries again
         wire.send(channel, {"event": "failed", "message": f"{type(error).__name__}: {error}"})
         return

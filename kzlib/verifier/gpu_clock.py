@@ -31,6 +31,7 @@ class Clock:
         self._sleep = torch.cuda._sleep
         self._copy = torch.Tensor.copy_
         self._synchronize = self.wait = torch.cuda.synchronize
+        self.capturing = torch.cuda.is_current_stream_capturing
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._record = torch.cuda.Event.record
         self._elapsed = torch.cuda.Event.elapsed_time

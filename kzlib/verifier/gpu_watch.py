@@ -35,6 +35,7 @@ class Watch:
     """What is seen of one call. `outside` names the launch after which a band no longer held its pattern."""
 
     synchronize: Callable[[], Any]
+    capturing: Callable[[], bool]  # into a graph: nothing may wait for the device meanwhile
     rows: list[dict[str, Any]] = field(default_factory=list)
     bands: list[tuple[torch.Tensor, int]] = field(default_factory=list)  # memory, bytes of the tensor inside
     outside: str = ""
@@ -44,7 +45,7 @@ class Watch:
 
     def around(self, name: str, values: Iterable[Any], step: Callable[[], Any]) -> Any:
         """Carry out one launch and note what it changed."""
-        if self.spent > PATIENCE:
+        if self.spent > PATIENCE or self.capturing():
             self.missed += 1
             return step()
         start = perf_counter()
@@ -88,7 +89,7 @@ class Watch:
     def banded(self, tensor: torch.Tensor, filled: bool) -> torch.Tensor:
         """The same tensor between bands; as it is where it is no plain block of memory."""
         size = tensor.numel() * tensor.element_size()
-        if not size or type(tensor) is not torch.Tensor or tensor.layout is not torch.strided:
+        if not size or self.capturing() or type(tensor) is not torch.Tensor or tensor.layout is not torch.strided:
             return tensor
         if not gpu_memory.on_device(tensor) or not is_dense(tensor.shape, tensor.stride()):
             return tensor
