@@ -61,7 +61,7 @@ def test_status_and_plan_of_nothing_make_nothing(tmp_path: Path) -> None:
     for command in ("status", "plan"):
         done = kz(command, "--profile", "smoke", outputs=tmp_path / "outputs")
         assert done.returncode == 0, done.stderr
-        assert done.stdout.count("never run") == 7
+        assert done.stdout.count("never run") == 8
     assert not (tmp_path / "outputs").exists()
 
 

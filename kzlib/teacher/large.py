@@ -127,7 +127,7 @@ def chunk_of(length: int, rows: int, block: int) -> int:
     """Elements a part: about 2,048 programs in all, whole blocks.
 
     >>> chunk_of(1 << 30, 1, 4096), chunk_of(70_000, 128, 4096)
-    (524288, 8192)
+    (524288, 12288)
     """
     parts = max(2, min(2048 // rows, length // (2 * block)))
     return block * max(1, -(-length // (parts * block)))

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from lab import Server
     from playwright.sync_api import Browser
+
+    from browser.lab import Server
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
@@ -22,7 +23,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     playwright_api = pytest.importorskip("playwright.sync_api", reason="no playwright: make browser-test installs it")
-    from lab import find_chromium
+    from browser.lab import find_chromium
 
     with playwright_api.sync_playwright() as playwright:
         program = find_chromium(playwright)
@@ -43,8 +44,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     KZ_BROWSER_RUN may name the folder of a finished smoke run: then any notebook can be run alone.
     """
     pytest.importorskip("playwright", reason="no playwright: make browser-test installs it")
-    from lab import serving
     from notebook_copies import write_copies
+
+    from browser.lab import serving
 
     folder = tmp_path_factory.mktemp("lab")
     write_copies(folder / "notebooks", "smoke")

@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 import pytest
-from lab import DARK, LIGHT, Notebook, Server
 
+from browser.lab import DARK, LIGHT, Notebook, Server
 from kzlib.runner.notebooks import tags_of, text_of
 
 pytest.importorskip("playwright", reason="no playwright: make browser-test installs it")

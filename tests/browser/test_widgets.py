@@ -8,7 +8,8 @@ from typing import Any
 
 import nbformat
 import pytest
-from lab import DARK, LIGHT, Notebook, Server
+
+from browser.lab import DARK, LIGHT, Notebook, Server
 
 pytest.importorskip("playwright", reason="no playwright: make browser-test installs it")
 
