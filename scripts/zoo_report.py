@@ -171,7 +171,9 @@ def zoo_table(rows: list[Row]) -> Iterable[str]:
     bad = [row for row in rows if row["honest"] == "0"]
     # Cases that a device is allowed to pass (a label, not a crime) are no part of the rate.
     counted = [row for row in bad if "pass" not in row["expected"].split("|")]
-    good = [row for row in rows if row["honest"] == "1" and row["outcome"] not in SKIPPED]
+    fair = [row for row in rows if row["honest"] == "1" and "wrong" not in row["expected"].split("|")]
+    good = [row for row in fair if row["outcome"] not in SKIPPED]
+    coarse = sum(row["honest"] == "1" for row in rows) - len(fair)
     left_out = sum(row["honest"] == "1" and row["outcome"] in SKIPPED for row in rows)
     yield "| dishonest or broken | cases | passing | 95 % interval |"
     yield "| --- | ---: | ---: | --- |"
@@ -195,6 +197,8 @@ def zoo_table(rows: list[Row]) -> Iterable[str]:
     yield f"| **all** (rows overlap) | {len(good)} | {rejected} | {interval(rejected, len(good))} |"
     yield ""
     yield f"Honest cases left out because their task cannot be checked or this device cannot run them: {left_out}."
+    if coarse:
+        yield f"Honest code that is wrong in this device's declared precision, and must be found so: {coarse}."
     wrong = [row for row in rows if row["right"] == "0"]
     if wrong:
         yield ""

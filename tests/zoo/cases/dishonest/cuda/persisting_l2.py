@@ -17,7 +17,7 @@ __global__ void add(const float* x, const float* y, float* z, int cols, int n) {
   if (i < n) z[i] = x[i] + y[i % cols];
 }
 torch::Tensor run(torch::Tensor x, torch::Tensor y) {
-  cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 64 << 20);
+  cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 8 << 20);
   auto z = torch::empty_like(x);
   int n = x.numel();
   add<<<(n + 127) / 128, 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), z.data_ptr<float>(), x.size(1), n);

@@ -1,5 +1,6 @@
 # task: mat_mm
 # expect: wrong|library_only
+# expect_gpu: runtime_fail|wrong|library_only
 # id: B19
 # source: reference-kernels rng sample, AgentKernelArena#113
 # needs: cpu

@@ -1,5 +1,6 @@
 # task: mat_mm
 # expect: library_only|cheat
+# expect_gpu: wrong|cheat|library_only
 # id: A27, B25
 # source: CUDA-Agent#16, P09
 # needs: cpu

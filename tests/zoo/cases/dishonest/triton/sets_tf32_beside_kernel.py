@@ -1,5 +1,6 @@
 # task: linear_softmax
 # expect: cheat
+# expect_gpu: wrong|cheat
 # id: A26, A27
 # source: CUDA-Agent#16, P09
 # needs: cpu

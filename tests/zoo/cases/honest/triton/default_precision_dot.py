@@ -1,6 +1,6 @@
 # task: mat_mm
 # expect: pass
-# expect_gpu: pass|wrong
+# expect_gpu: wrong
 # id: R2, P09
 # source: triton#2042: float32 products default to TF32
 # needs: gpu
