@@ -73,3 +73,46 @@ def test_what_changed_is_told_by_bits(dtype: torch.dtype) -> None:
     new[1, 0] = 1
     assert differs(old, new).tolist() == [False, False, True, False, False, False]
     assert not differs(old.t(), old.t().clone()).any()
+
+
+def test_what_a_call_fetches_from_the_device_is_told_and_a_flag_is_not() -> None:
+    """No rule rests on it: a reader of the verdict sees that the host took part."""
+    from kzlib.verifier.evidence import judge_evidence
+    from kzlib.verifier.gpu_launches import launch_facts
+
+    def evidence(elements: int) -> dict[str, object]:
+        op = {"op": "_to_copy", "read": 0, "written": 0, "flops": 0, "to_host": elements}
+        call = {"launches": [launch_facts("k", 8)], "ops": [op], "corrupt": False}
+        report = {"calls": [call], "tampered": [], "threads": 0, "flags": []}
+        return judge_evidence(report, [], True).facts
+
+    assert evidence(4096)["elements_to_host"] == 4096
+    assert "elements_to_host" not in evidence(1)
+
+
+def test_functions_of_an_extension_are_looked_at_where_they_launch() -> None:
+    """As a library of C++ whose counter of launches moves when its function launches a kernel."""
+    import ctypes
+    from types import SimpleNamespace
+
+    from kzlib.verifier.evidence import only_lines
+    from kzlib.verifier.gpu_launches import Launches, watched_facts
+    from kzlib.verifier.gpu_watch import Watch
+
+    launches, library = Launches(), SimpleNamespace(count=ctypes.c_longlong(0))
+
+    def launching(x: torch.Tensor, function: str) -> torch.Tensor:
+        library.count.value += 1
+        return getattr(torch, function)(x)
+
+    launches._counter = lambda _: library.count  # type: ignore[method-assign]
+    copies = launches._function("run", launching, library)  # type: ignore[arg-type]
+    idle = launches._function("idle", lambda x: x * 2, library)  # type: ignore[arg-type]
+    for function, straight in (("clone", True), ("tanh", False)):
+        launches.watching = Watch(lambda: None, lambda: False)
+        x = torch.randn(99)
+        assert torch.equal(copies(x, function), getattr(torch, function)(x)) and idle(x).numel() == 99
+        rows = watched_facts(launches.watching)
+        assert [row["name"] for row in rows] == ["run"] and only_lines(rows) is straight
+    launches.watching = None
+    assert copies(torch.zeros(3), "exp").tolist() == [1.0, 1.0, 1.0]

@@ -29,6 +29,9 @@ LINEAR = frozenset({
 })  # fmt: skip
 
 
+A_FEW = 16  # elements a call may fetch from a device, or send there, without mention: sizes, flags
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A verdict by evidence: PASS with labels, or why not."""
@@ -53,6 +56,10 @@ def judge_evidence(
         "library_ops": sorted(used), "reference_ops": sorted(needed), "kernel_share": kernel_share(calls),
         "corruption_changes_output": corruption_changed,
     }  # fmt: skip
+    for way in ("to_host", "to_device"):
+        moved = sum(row.get(way, 0) for row in calls[0]["ops"]) if calls else 0
+        if moved > A_FEW:
+            facts[f"elements_{way}"] = moved
     if report["flags"]:
         facts["flags_changed"] = report["flags"]
 

@@ -92,6 +92,8 @@ def inline_request(arguments: Mapping[str, Any]) -> Extension:
     """
     if "name" not in arguments or "cpp_sources" not in arguments:
         raise BadRequest("load_inline() needs a name and cpp_sources")
+    if arguments.get("sycl_sources"):  # the fourth place, where PyTorch before 2.7 had the functions
+        raise BadRequest("load_inline() got SYCL sources: write functions=[...] where you mean the functions")
     functions = arguments.get("functions")
     pairs: list[tuple[Any, Any]] | None = None
     if isinstance(functions, str):

@@ -77,13 +77,17 @@ class Launches:
             if callable(function) and not isinstance(function, type) and not name.startswith("__"):
                 setattr(module, name, self._function(name, function, library))
 
+    @staticmethod
+    def _counter(library: ctypes.CDLL) -> ctypes.c_longlong:
+        return ctypes.c_longlong.in_dll(library, "kz_launches")
+
     def _function(self, name: str, function: Callable[..., Any], library: ctypes.CDLL | None) -> Callable[..., Any]:
         @wraps(function, updated=())
         def called(*args: Any, **kwargs: Any) -> Any:
             watch = self.watching
             if watch is None:
                 return function(*args, **kwargs)
-            count = None if library is None else ctypes.c_longlong.in_dll(library, "kz_launches")
+            count = None if library is None else self._counter(library)
             before, seen = count.value if count is not None else -1, len(watch.rows)
             result = watch.around(name, (*args, *kwargs.values()), lambda: function(*args, **kwargs))
             if count is not None and count.value == before:
@@ -101,7 +105,7 @@ class Launches:
     def take(self) -> list[dict[str, Any]]:
         """Launches since the last call."""
         rows, self.rows = self.rows, []
-        total = sum(ctypes.c_longlong.in_dll(library, "kz_launches").value for library in self.extensions)
+        total = sum(self._counter(library).value for library in self.extensions)
         rows += [launch_facts("extension kernel", 0)] * min(4096, total - self._extension_seen)
         self._extension_seen = total
         if not self.sealed and not rows:

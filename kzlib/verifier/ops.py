@@ -7,7 +7,7 @@ operators by the table in `op_kinds.json`. Source: issue 3, item 2; systems.md 2
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,21 @@ def _bytes(values: Any, seen: list[torch.Tensor]) -> int:
     return total
 
 
+def crossing(name: str, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> dict[str, int]:
+    """Elements that an operator moved between the host and a device, by direction; nothing where it moved none.
+
+    >>> x = torch.ones(5)
+    >>> crossing("_to_copy", [x], [x.to("meta")]), crossing("copy_", [x, x], [x])
+    ({'to_device': 5}, {})
+    """
+    if name == "_local_scalar_dense" and inputs and inputs[0].device.type != "cpu":
+        return {"to_host": 1}
+    if kind_of(name) != "copy" or not inputs or not outputs:
+        return {}
+    there, here = inputs[-1].device.type == "cpu", outputs[0].device.type == "cpu"
+    return {} if there == here else {"to_host" if here else "to_device": outputs[0].numel()}
+
+
 class OpLog(TorchDispatchMode):
     """While active, appends one row an operator: {"op", "read", "written", "flops"} in bytes and operations."""
 
@@ -85,7 +100,8 @@ class OpLog(TorchDispatchMode):
         outputs: list[torch.Tensor] = []
         read = _bytes(args, inputs) + _bytes(list(kwargs.values()), inputs)
         written = _bytes(result, outputs)
-        self.rows.append({"op": name, "read": read, "written": written, "flops": _flops(name, inputs, outputs)})
+        row = {"op": name, "read": read, "written": written, "flops": _flops(name, inputs, outputs)}
+        self.rows.append({**row, **crossing(name, inputs, outputs)})
         if self.recorder is not None:
             for tensor in (*inputs, *outputs):
                 if tensor.layout is torch.strided:

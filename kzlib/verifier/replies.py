@@ -68,7 +68,9 @@ def _line(value: Any) -> bool:
 
 _text, _whole = _exactly(str), _exactly(int)
 _seconds = _named(_amount)
-_op = _record({"op": _text, "read": _amount, "written": _amount, "flops": _amount})
+_op = _record(
+    {"op": _text, "read": _amount, "written": _amount, "flops": _amount}, {"to_host": _amount, "to_device": _amount}
+)
 _launch = _record(
     {"name": _text, "programs": _amount, "loaded": _amount, "stored": _amount, "unique": _amount, "flops": _amount,
      "copy": _flag, "stores": _amount, "conflict": _text, "tuning": _flag},
