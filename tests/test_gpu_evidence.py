@@ -3,6 +3,9 @@ catches. See `simulated_gpu`."""
 
 from __future__ import annotations
 
+import pytest
+import torch
+
 from kzlib.records import Candidate, Outcome, Task, Verdict
 from kzlib.verifier import Verifier
 from tests.test_gpu_simulated import CODE, RIGHT, TASK, answer
@@ -108,3 +111,26 @@ def test_what_an_observer_finds_and_what_it_may_have_broken_itself(simulated: Ve
     assert "writes outside" in written.message
     assert misaligned.passed and misaligned.evidence["watched"] == "no: E: no", misaligned
     assert ended.passed and ended.evidence["watched"] == "no: Closed", ended
+
+
+# Seen by the watched call, by the list of replaced functions, or by the count of threads; and honest neighbours.
+ON_A_DEVICE = (
+    "python_does_the_work", "numpy_does_the_work", "library_by_other_operators", "library_product_by_einsum",
+    "patched_event_timer", "patched_synchronize", "worker_thread_idle_with_kernel", "writes_past_the_end",
+    "reads_past_the_end", "eats_memory", "persisting_l2", "too_much_shared_memory", "seed_regeneration",
+    "add_float4", "ema_buffer", "nvrtc_shared_reduction", "tuple_of_outputs", "partial_conv_by_library",
+)  # fmt: skip
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_cases_that_rest_on_what_the_child_tells() -> None:
+    from kzlib.zoo import case, tasks
+
+    chosen = {found.candidate.id: found for found in map(case, ON_A_DEVICE)}
+    with Verifier(device="cuda:0", workers=2) as verifier:
+        found = verifier.verify(tasks().values(), [one.candidate for one in chosen.values()])
+        other = [
+            f"{chosen[v.candidate_id].name}: {v}" for v in found if v.outcome not in chosen[v.candidate_id].expect_gpu
+        ]
+    assert not other, "\n".join(other)
