@@ -61,6 +61,20 @@ def test_constants_and_launches_that_change_nothing() -> None:
     assert moved([x], [x], made=[x * 2]).line == pytest.approx((2.0, 0.0))  # returned anew by an extension
 
 
+def test_values_that_happen_to_stand_there_already_are_stored_too() -> None:
+    """In place, or over a pattern that is a number: what a launch leaves alone is part of its answer."""
+    x, small = torch.randn(64), torch.randint(0, 256, (64,), dtype=torch.uint8)
+    negative = torch.nn.functional.leaky_relu(x, 0.1)
+    assert moved([x], [negative]).line is None and moved([x, x.clone()], [x, negative]).line is None
+    assert moved([x], [x.relu()]).line is None and moved([x, torch.zeros(64)], [x, x.relu()]).line is None
+    saturated, pattern = (small.int() + 40).clamp(max=255).to(torch.uint8), torch.full((64,), 255, dtype=torch.uint8)
+    assert moved([small, pattern], [small, saturated]).line is None
+    positive, pattern = x > 0, torch.ones(64, dtype=torch.bool)
+    assert moved([x, pattern], [x, positive]).line is None
+    scalar = torch.tensor(2.0)
+    assert moved([scalar, torch.tensor(NAN)], [scalar, scalar]).line == (1.0, 0.0)
+
+
 def test_one_tensor_that_computes_is_enough() -> None:
     x = torch.randn(64)
     assert moved([x, poisoned(64), poisoned(64)], [x, x.clone(), x.exp()]).line is None

@@ -41,11 +41,11 @@ def moved(before: Sequence[torch.Tensor], after: Sequence[torch.Tensor], made: S
     for old, new in zip(before, after, strict=True):
         places = differs(old, new)
         if bool(places.any()):
-            found.append(_explained(new, places, before))
+            found.append(_explained(old, new, places, before))
     for new in made:
         if new.numel():
             everywhere = torch.ones(new.numel(), dtype=torch.bool, device=new.device)
-            found.append(_explained(new, everywhere, before))
+            found.append(_explained(None, new, everywhere, before))
     first = found[0] if found else None
     same = first is not None and all(one is not None and same_line(one, first) for one in found)
     return Moved(len(found), first if same else None)
@@ -69,12 +69,22 @@ def _bits(tensor: torch.Tensor) -> torch.Tensor:
     return words.reshape(tensor.numel(), -1) if tensor.numel() else words.reshape(0, 1)
 
 
-def _explained(new: torch.Tensor, places: torch.Tensor, sources: Sequence[torch.Tensor]) -> Line | None:
-    """The line from one of the sources through everything that was stored."""
+def _explained(
+    old: torch.Tensor | None, new: torch.Tensor, places: torch.Tensor, sources: Sequence[torch.Tensor]
+) -> Line | None:
+    """The line from one of the sources through everything that was stored.
+
+    What has the same bits as before may have been stored all the same (a value that a clamp lets stand, a maximum that
+    equals the pattern), so it must fit too, unless it is pattern still: no number.
+    """
     if new.is_complex():
         return None
-    stored = new.detach().reshape(-1)[places]
-    if stored.numel() >= FEW and bool((stored == stored[0]).all()):
+    values = new.detach().reshape(-1)
+    rest = None if old is None else old.detach().reshape(-1)[~places]
+    if rest is not None and rest.numel() and (not rest.is_floating_point() or bool(torch.isfinite(rest).any())):
+        places = torch.ones_like(places)
+    stored = values[places]
+    if stored.numel() >= FEW and bool(places.all()) and bool((stored == stored[0]).all()):
         return 0.0, float(stored[0])
     for source in sources:
         if source.is_complex():
@@ -98,7 +108,7 @@ def orders(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
     """
     axes = [axis for axis, size in enumerate(tensor.shape) if size != 1]
     plain = tensor.detach()
-    if len(axes) > MAX_AXES:
+    if not 2 <= len(axes) <= MAX_AXES:
         yield plain.reshape(-1)
         return
     rest = [axis for axis in range(plain.dim()) if axis not in axes]
