@@ -3,9 +3,15 @@ catches. See `simulated_gpu`."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 
+from kzlib.environment import ROOT
 from kzlib.records import Candidate, Outcome, Task, Verdict
 from kzlib.verifier import Verifier
 from tests.test_gpu_simulated import CODE, RIGHT, TASK, answer
@@ -111,6 +117,24 @@ def test_what_an_observer_finds_and_what_it_may_have_broken_itself(simulated: Ve
     assert "writes outside" in written.message
     assert misaligned.passed and misaligned.evidence["watched"] == "no: E: no", misaligned
     assert ended.passed and ended.evidence["watched"] == "no: Closed", ended
+
+
+def test_the_watch_tells_the_zoos_honest_kernels_from_those_that_only_copy() -> None:
+    """With launches by the interpreter. All 410 honest cases were looked at so; here every eighth is."""
+    caught = {
+        "python_does_the_work": "copies", "numpy_does_the_work": "copies", "library_by_other_operators": "copies",
+        "library_product_by_einsum": "copies", "writes_past_the_end": "outside",
+    }  # fmt: skip
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.watched_zoo", "8", *caught], cwd=ROOT, capture_output=True, text=True,
+        timeout=600, check=True, env={**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    honest = [row for row in rows if row["name"].startswith("honest")]
+    assert len(honest) > 40 and len(rows) == len(honest) + len(caught)
+    assert not [row for row in honest if row["error"] or row["copies"] or row["outside"]]
+    for row in rows[len(honest) :]:
+        assert not row["error"] and row[caught[row["name"].rpartition("/")[2]]], row
 
 
 # Seen by the watched call, by the list of replaced functions, or by the count of threads; and honest neighbours.
