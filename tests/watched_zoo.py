@@ -1,5 +1,5 @@
-"""The GPU's watched call on the zoo's Triton cases, with launches carried out by the interpreter: run as a program of its
-own, because the interpreter is chosen when Triton is imported. Prints one JSON line a case.
+"""The GPU's watched call on the zoo's Triton cases, with launches carried out by the interpreter: run as a program of
+its own, because the interpreter is chosen when Triton is imported. Prints one JSON line a case.
 
     TRITON_INTERPRET=1 python -m tests.watched_zoo 5 NAME ...     every fifth honest case, and these
 """

@@ -59,13 +59,13 @@ def _owners() -> dict[str, Any]:
         "triton executor": ti.GridExecutor, "triton function": ti.InterpretedFunction, "triton autotuner": Autotuner,
         "recorder": launches.Recorder, "launch": launches.Launch, "operator log": ops.OpLog, "wire": wire,
         "operators": ops, "launches": launches, "children": children, "interpreter hooks": interpreter,
-        "session": Session, "candidate": sys.modules[__name__],
+        "session": Session, "tamper": tamper, "candidate": sys.modules[__name__],
     }  # fmt: skip
 
 
-def tampered() -> list[str]:
+def tampered(look: Callable[[list[tamper.Row]], list[str]] = tamper.changed) -> list[str]:
     """Names of functions that are no longer what they were before the candidate ran."""
-    return tamper.changed(_BASELINE)
+    return look(_BASELINE)
 
 
 def flags() -> dict[str, Any]:

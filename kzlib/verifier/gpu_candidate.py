@@ -11,7 +11,19 @@ from typing import Any
 
 import torch
 
-from kzlib.verifier import children, gpu_clock, gpu_launches, gpu_wire, loader, ops, precompile, tamper, wire
+from kzlib.verifier import (
+    children,
+    gpu_clock,
+    gpu_launches,
+    gpu_lines,
+    gpu_watch,
+    gpu_wire,
+    loader,
+    ops,
+    precompile,
+    tamper,
+    wire,
+)
 from kzlib.verifier.candidate import CandidateError, flags, output_problem
 from kzlib.verifier.evidence import only_lines
 from kzlib.verifier.gpu_clock import DEVICE, Clock, timed_call
@@ -60,6 +72,7 @@ def owners() -> dict[str, Any]:
         "triton autotuner": Autotuner, "nvrtc kernel": _utils._CudaKernel, "clock": Clock, "clocks": gpu_clock,
         "launches": gpu_launches, "launch counter": Launches, "operator log": OpLog, "operators": ops, "wire": wire,
         "device wire": gpu_wire, "borrower": gpu_wire.Borrower, "children": children, "session": GpuSession,
+        "tamper": tamper, "watch": gpu_watch, "watch of a call": Watch, "lines": gpu_lines,
     }  # fmt: skip
 
 
