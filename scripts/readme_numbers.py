@@ -128,7 +128,8 @@ def problems(numbers: dict[str, Any], readme: str | None, notebooks: Iterable[Pa
 def untrue(known: dict[str, Any]) -> str:
     """Why the numbers of a run are not those of its files; "" if they are."""
     try:
-        run = compare.find(known["run"])
+        kept = ROOT / "outputs" / known["run"]  # a published run is of this repository, wherever new ones go
+        run = compare.find(str(kept) if kept.is_dir() else known["run"])
     except ValueError:
         return f"{known['run']} is not here, so its numbers trace to nothing: publish it (kz publish) and collect that"
     for source in known["sources"].values():
