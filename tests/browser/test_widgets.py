@@ -79,7 +79,7 @@ def twin(notebook: Notebook, name: str) -> Locator:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_the_twin_is_the_start_of_the_live_view(name: str, views: Notebook) -> None:
-    shown = twin(views, name).inner_text().split("as it starts", 1)[1]
+    shown = twin(views, name).inner_text().split("to get its controls", 1)[1]
     assert shown.split() == live(views, name).inner_text().split()
     assert len(shown) > 100
 
