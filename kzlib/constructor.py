@@ -50,19 +50,19 @@ def init_values(tree: ast.Module) -> list[ast.expr] | None:
         name.id: value
         for node in tree.body
         if isinstance(node, ast.Assign)
-        for name, value in _pairs(node)
-        if isinstance(name, ast.Name) and _is_literal(value)
+        for name, value in assigned(node.targets[0], node.value)
+        if isinstance(name, ast.Name) and is_literal(value)
     }
     made = next((n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "get_init_inputs"), None)
     body = made.body if made else []
     if len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.List):
         values = [known.get(v.id, v) if isinstance(v, ast.Name) else v for v in body[0].value.elts]
-        return values if all(_is_literal(v) for v in values) else None
+        return values if all(is_literal(v) for v in values) else None
     return None
 
 
-def _pairs(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
-    target, value = node.targets[0], node.value
+def assigned(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """An assignment's targets with their values, a tuple's one by one."""
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return list(zip(target.elts, value.elts, strict=True))
     return [(target, value)]
@@ -198,7 +198,7 @@ class _Inline(ast.NodeTransformer):
                 bound.setdefault(name, []).append(line.value)
                 self.lines[id(line)] = name
         once = {name: values[0] for name, values in bound.items() if len(values) == 1}
-        self.literals = {name: value for name, value in once.items() if _is_literal(value)}
+        self.literals = {name: value for name, value in once.items() if is_literal(value)}
         self.layers = {name: call for name, value in once.items() if (call := _stateless(value))}
 
     def covers(self, line: ast.stmt) -> bool:
@@ -221,9 +221,10 @@ class _Inline(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _is_literal(node: ast.expr) -> bool:
+def is_literal(node: ast.AST) -> bool:
+    """A number, a string, None, or a tuple or list of them."""
     try:
-        ast.literal_eval(node)
+        ast.literal_eval(node)  # type: ignore[arg-type]
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True

@@ -16,7 +16,7 @@ from typing import Any
 
 from kzlib.apis.imports import Imports
 from kzlib.arguments import Arguments
-from kzlib.constructor import init_values, settle
+from kzlib.constructor import assigned, init_values, is_literal, settle
 from kzlib.naming import named_alike
 from kzlib.signature import signature
 from kzlib.spelling import Functions, one_name
@@ -116,21 +116,10 @@ def _constants(tree: ast.Module) -> dict[str, ast.expr]:
             continue
         for target in node.targets:
             value = _Fold(bound).visit(copy.deepcopy(node.value))
-            pairs = [(target, value)]
-            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-                pairs = list(zip(target.elts, value.elts, strict=True))
-            for name, item in pairs:
-                if isinstance(name, ast.Name) and _is_literal(item):
+            for name, item in assigned(target, value):
+                if isinstance(name, ast.Name) and is_literal(item):
                     bound[name.id] = item
     return bound
-
-
-def _is_literal(node: ast.AST) -> bool:
-    try:
-        ast.literal_eval(node)  # type: ignore[arg-type]
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
 
 
 class _Fold(ast.NodeTransformer):
