@@ -33,6 +33,8 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import candidates as benchmark_candidates  # noqa: E402
 from kzlib.records import Candidate, Task, Verdict  # noqa: E402
 
+SLOW = 8.0  # seconds of a verdict from which on it is shown by itself
+
 
 class Busy:
     """Samples how busy the GPU is while a section runs, five times a second."""
@@ -98,6 +100,11 @@ def judge(
     with Busy() as busy:
         for verdict in verifier.verify(tasks, candidates, protocol=protocol):
             verdicts.append(verdict)
+            if verdict.seconds["total"] > SLOW or len(verdicts) % 25 == 0:
+                print(
+                    f"  {section}: {len(verdicts)} after {time.monotonic() - start:.0f} s; {verdict.seconds}",
+                    flush=True,
+                )
             if verdict.outcome != expect:
                 print(f"  {section}: {verdict.outcome} at {verdict.stage}: {verdict.message[:160]!r}", flush=True)
             if time.monotonic() - start > limit:

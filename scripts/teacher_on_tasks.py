@@ -17,6 +17,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from kzlib.verifier.build import compile_check
 from kzlib.verifier.pool import ForkServer
 
 BLOCK = 8  # tasks handed to the verifier at once
+GPU_BLOCK = 64  # there: so that builds and emission fill the cores
 
 
 @dataclass
@@ -89,8 +91,8 @@ def shrunk(task: Task, server: ForkServer) -> Task:
     return found.task
 
 
-def judge(todo: list[tuple[Task, Candidate, Row]], verifier: Verifier) -> None:
-    """Fill in the rows."""
+def judge(todo: list[tuple[Task, Candidate, Row]], verifier: Verifier, until: float) -> None:
+    """Fill in the rows; those whose time did not come stay empty."""
     if verifier.device == "cpu":
         for _, candidate, row in (t for t in todo if t[2].backend == "cuda"):
             failure = compile_check(candidate)
@@ -99,6 +101,8 @@ def judge(todo: list[tuple[Task, Candidate, Row]], verifier: Verifier) -> None:
     rows = {candidate.id: row for _, candidate, row in todo}
     for verdict in verifier.verify([t for t, _, _ in todo], [c for _, c, _ in todo]):
         fill(rows[verdict.candidate_id], verdict)
+        if time.time() > until:
+            break
 
 
 def fill(row: Row, verdict: Verdict) -> None:
@@ -143,21 +147,29 @@ def run(options: argparse.Namespace, verifier: Verifier, rows: list[Row], until:
     server = trial_server() if verifier.device == "cpu" else None
     schedule = {**PLAIN, **json.loads(options.schedule)}
     small: dict[str, Task] = {}
+
+    def made(pair: tuple[Task, Row]) -> Candidate | None:
+        task, row = pair
+        try:
+            if server is not None and row.backend == "triton":
+                small[task.id] = shrunk(task, server)
+            return emit(task, row, small.get(task.id), schedule)
+        except ValueError as error:
+            row.outcome, row.why = "not shrunk", str(error)
+            return None
+
+    size = BLOCK if server else GPU_BLOCK
     try:
-        for start in range(0, len(pending), BLOCK):
-            block, todo = pending[start : start + BLOCK], []
-            for task, row in block:
-                try:
-                    if server is not None and row.backend == "triton":
-                        small[task.id] = shrunk(task, server)
-                    candidate = emit(task, row, small.get(task.id), schedule)
-                except ValueError as error:
-                    row.outcome, row.why, candidate = "not shrunk", str(error), None
+        for start in range(0, len(pending), size):
+            block, todo = pending[start : start + size], []
+            with ThreadPoolExecutor(1 if server else 8) as pool:
+                candidates = list(pool.map(made, block))
+            for (task, row), candidate in zip(block, candidates, strict=True):
                 if candidate is not None:
                     todo.append((small.get(task.id, task) if row.backend == "triton" else task, candidate, row))
                     keep(options.keep, row, candidate)
-            judge(todo, verifier)
-            rows += [row for _, row in block]
+            judge(todo, verifier, until)
+            rows += [row for _, row in block if row.outcome]
             write(options.csv, rows)
             print(f"\r{start + len(block)}/{len(pending)}", end="", file=sys.stderr, flush=True)
             if time.time() > until:
