@@ -6,11 +6,13 @@ Source: issue 8 item 4.
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +24,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from kzlib.drawings import apis, outcomes, sampling, speed, time, training
+from kzlib.drawings.words import words
 from kzlib.records import content_id
 
 if TYPE_CHECKING:
     from kzlib.workspace import Run
 
 MARK = "# kzlib figure: "
+WIDTH = 760  # pixels of a saved figure in a notebook
+SCREEN_DPI = 100
 KEPT = ("backend", "backend_fallback", "interactive", "toolbar")  # the notebook's own, never ours to change
 
 
@@ -134,8 +139,42 @@ def redraw(csv: str | Path) -> Figure:
 
 def show(run: Run, entry: dict[str, Any]) -> None:
     """Show a saved figure in a notebook: the PNG with its alt text, and the caption as text below."""
-    from IPython.display import Image, Markdown, display
+    from IPython.display import Markdown, display
 
-    image = Image(filename=str(run.root / entry["path"]), width=760, alt=entry["alt"])
-    display(image)
+    show_picture((run.root / entry["path"]).read_bytes(), entry["alt"], WIDTH)
     display(Markdown(f"*{entry['facts']['caption']}*"))
+
+
+def show_plot(figure: Figure, title: str) -> None:
+    """Show a figure drawn in a notebook, and close it; its alt text is the title and what the axes hold."""
+    from matplotlib import pyplot
+
+    data = render(figure, "png", SCREEN_DPI)
+    pyplot.close(figure)  # else the notebook's own backend shows it again, without words
+    show_picture(data, f"{title}. {words(figure)}")
+
+
+def show_picture(png: bytes, alt: str, width: int | None = None) -> None:
+    """Show a PNG with its alt text: the one way by which a picture enters a notebook.
+
+    Each reader of notebooks takes what it understands: JupyterLab and nbconvert's default template write an alt
+    attribute only where the output is HTML; nbconvert's classic template reads the metadata; a terminal gets the words.
+    """
+    from IPython.display import display
+
+    sizes = {"width": width} if width else {}
+    bundle = {"text/html": img(png, alt, width), "image/png": base64.b64encode(png).decode(), "text/plain": alt}
+    display(bundle, metadata={"image/png": {"alt": alt, **sizes}}, raw=True)
+
+
+def img(png: bytes, alt: str, width: int | None = None) -> str:
+    """A PNG as an HTML element that needs no file and never is wider than the page.
+
+    >>> img(b"", 'a "b"', 9)
+    '<img alt="a &quot;b&quot;" src="data:image/png;base64," width="9" style="max-width:100%">'
+    """
+    if not alt.strip():
+        raise ValueError("a picture needs words for who cannot see it: give alt")
+    wide = f' width="{width}"' if width else ""
+    data = base64.b64encode(png).decode()
+    return f'<img alt="{escape(alt, quote=True)}" src="data:image/png;base64,{data}"{wide} style="max-width:100%">'

@@ -28,6 +28,7 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|work|mnt|Users|var|opt|data)/|[A-Z]:\\\\|file://")
 SHELL = re.compile(r"^\s*(?:!|%pip|%conda|%%bash|%%sh|%%script|%%writefile)|get_ipython\(\)\.system|os\.system\(", re.M)
 PICTURE = re.compile(r"!\[[^\]]*\]\(https?:|<img\b")
+WORDLESS = re.compile(r"\bplt\.show\(|\bImage\(|\bdisplay\(fig")
 HEADING = re.compile(r"^(#+) ", re.M)
 TAGS = {"parameters", "exercise"}
 PROMISES = ("**What you will learn**", "**Time**", "**Reads**", "**Writes**")
@@ -101,6 +102,8 @@ def _cells(notebook: dict[str, Any], path: Path) -> Iterator[str]:
             yield f"cell {name} holds an embedded picture: save it as a file"
         if not code and (found := PICTURE.search(text)):
             yield f"cell {name} shows a picture from elsewhere ({found.group()}): draw it in a code cell"
+        if code and (found := WORDLESS.search(text)):
+            yield f"cell {name} shows a picture without words ({found.group()}): use figures.show_plot or show_picture"
         if others := set(tags_of(cell)) - TAGS:
             yield f"cell {name} has the tag {min(others)}: only {' and '.join(sorted(TAGS))} mean something here"
         if not code:

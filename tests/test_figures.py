@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import os
+import re
 from pathlib import Path
 
+import IPython.display
 import matplotlib
+import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from nbconvert import HTMLExporter
 from PIL import Image
 
-from kzlib import figures, frames
+from kzlib import figures, frames, notebook_html
 from kzlib.drawings import outcomes, palette, training
+from kzlib.drawings.words import words
 from kzlib.records import Outcome
 from kzlib.workspace import ROOT, open_run
 
@@ -231,3 +238,58 @@ def test_every_figure_of_a_finished_run_is_redrawn_from_its_csv_pixel_by_pixel()
             assert np.array_equal(stored, again), csv.name
         else:  # drawn by an older version of ours or of matplotlib: another look, still a picture of the same table
             assert again.shape[2] == 3, csv.name
+
+
+def shown(monkeypatch, show) -> nbformat.NotebookNode:
+    """The one output that a call makes in a notebook."""
+    made = []
+
+    def display(data, metadata=None, raw=False):
+        assert raw
+        made.append(nbformat.v4.new_output("display_data", data, metadata=metadata))
+
+    monkeypatch.setattr(IPython.display, "display", display)
+    show()
+    [output] = made
+    return output
+
+
+@pytest.mark.parametrize("template", ["lab", "classic", "ours"])
+def test_a_plot_of_a_notebook_keeps_its_words_in_every_kind_of_page(template, tmp_path, monkeypatch):
+    figure, axis = plt.subplots()
+    axis.plot([1, 2], [0.5, 0.25], label='"<loss>"')
+    axis.set(xlabel="step", ylabel="nats")
+    output = shown(monkeypatch, lambda: figures.show_plot(figure, "Cold start"))
+    assert not plt.get_fignums(), "an open figure is shown twice"
+    cell = nbformat.v4.new_code_cell("draw()", outputs=[output])
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    nbformat.validate(notebook)
+    if template == "ours":
+        nbformat.write(notebook, tmp_path / "n.ipynb")
+        page = notebook_html.page_of(tmp_path / "n.ipynb")
+    else:
+        page, _ = HTMLExporter(template_name=template).from_notebook_node(notebook)
+    [(_, said)] = re.findall(r"""<img[^>]*?alt=(["'])(.*?)\1""", page)
+    assert html.unescape(said) == 'Cold start. nats against step: "<loss>" from 0.5 at 1 to 0.25 at 2.'
+    assert page.count("<img") == 1
+    assert "No description has been provided" not in page
+
+
+def test_the_words_of_a_plot_are_its_data():
+    figure, (left, right) = plt.subplots(1, 2)
+    left.plot(pd.Index([1, 2, 3]), pd.Series([0.1, 0.9, float("nan")]))
+    left.plot([1, 2, 3], [0.5, 0.2, 0.6], label="b")
+    left.axhline(0.3)
+    right.barh([0, 1], [1.5, -2], height=0.6)
+    right.set_yticks([0, 1], ["guard", "total"])
+    right.set_xlabel("seconds")
+    assert words(figure) == (
+        ": a line from 0.1 at 1 to 0.9 at 2; b from 0.5 at 1 to 0.6 at 3, lowest 0.2 at 2. "
+        "seconds: bars 1.5 at guard, -2 at total."
+    )
+    plt.close(figure)
+
+
+def test_a_picture_without_words_is_refused():
+    with pytest.raises(ValueError, match="give alt"):
+        figures.show_picture(b"png", " ")

@@ -85,6 +85,7 @@ def broken(change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         (lambda n: cell(n, "title").update(source="![x](data:image/png;base64,AA)"), "embedded picture"),
         (lambda n: cell(n, "next").update(source="[x](nowhere.ipynb)"), "is not there"),
         (lambda n: cell(n, "title").update(source="![x](https://example.org/x.png)"), "a picture from elsewhere"),
+        (lambda n: cell(n, "save").update(source="plt.show()\nrun.finish()"), "a picture without words"),
         (lambda n: cell(n, "title").update(source="## Setup"), "has no title"),
         (lambda n: cell(n, "next").update(source="# Next"), "a second title"),
         (lambda n: cell(n, "next").update(source="#### Next"), "jumps from heading level 2 to 4"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -105,8 +104,7 @@ def slider(description: str, value: float, low: float, high: float, step: float)
 
 def image(figure: Figure, alt: str) -> str:
     """A figure in the project's style as an opaque picture with its alt text."""
-    data = base64.b64encode(figures.render(figure, "png", DPI)).decode()
-    return f'<img alt="{escape(alt, quote=True)}" src="data:image/png;base64,{data}" style="max-width:100%">'
+    return figures.img(figures.render(figure, "png", DPI), alt)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], marked: Iterable[int] = ()) -> str:
