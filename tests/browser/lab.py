@@ -172,6 +172,10 @@ class Notebook:
             ".jp-OutputArea img", "all => all.filter(i => !i.naturalWidth).map(i => i.src.slice(0, 80))"
         )
 
+    def wordless_pictures(self) -> int:
+        """How many pictures in outputs have no alt text."""
+        return self.page.locator(".jp-OutputArea img:not([alt]), .jp-OutputArea img[alt='']").count()
+
     def theme(self, name: str) -> None:
         """Change Lab's colours, as Settings > Theme does."""
         self.page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", name)

@@ -36,6 +36,7 @@ def check_reading(notebook: Notebook, path: Path) -> None:
         notebook.page.wait_for_selector(".jp-RenderedMarkdown mjx-container", timeout=60_000)
     assert notebook.page.locator("mjx-merror, .MathJax_Error").count() == 0
     assert notebook.blank_pictures() == []
+    assert notebook.wordless_pictures() == 0
     assert notebook.complaints == []
 
 
