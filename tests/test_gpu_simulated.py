@@ -117,6 +117,16 @@ def test_right_wrong_and_broken_candidates_end_as_they_should(simulated: Verifie
     assert memory.evidence["fault"] == "memory" and memory.evidence["alone_on_device"]
 
 
+def test_an_output_buffer_that_is_kept_is_no_old_answer(simulated: Verifier) -> None:
+    same = "y = getattr(self, 'y', x)\n        if y is x or y.shape != x.shape: y = self.y = torch.empty_like(x)"
+    kept = CODE.replace("y = torch.empty_like(x)", same).replace("BODY", RIGHT)
+    verdict = next(simulated.verify([TASK], [Candidate(TASK.id, "cuda", kept)]))
+    assert verdict.passed, verdict
+    by_library = kept.replace("return y", "return torch.relu(x * self.scale)")
+    verdict = next(simulated.verify([TASK], [Candidate(TASK.id, "cuda", by_library)]))
+    assert verdict.outcome is Outcome.CHEAT, verdict
+
+
 def test_running_statistics_of_a_train_mode_model_are_followed(simulated: Verifier) -> None:
     verdict = next(simulated.verify([NORM], [Candidate(NORM.id, "cuda", NORM_CODE)]))
     assert verdict.outcome is Outcome.PASS, verdict

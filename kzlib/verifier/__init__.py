@@ -26,7 +26,7 @@ from typing import Any
 
 from kzlib.records import Candidate, Task, Verdict
 from kzlib.verifier.check import TaskCheck, check_reference
-from kzlib.verifier.judge import Judge, fault
+from kzlib.verifier.judge import Job, Judge, fault
 from kzlib.verifier.pool import ForkServer, ServerConfig, ServerDied
 from kzlib.verifier.protocols import PROTOCOLS
 from kzlib.verifier.references import Broken, References
@@ -68,8 +68,9 @@ class Verifier:
         self._server: ForkServer | None = None
         self._lock = threading.Lock()
         self._closed = False
+        self.judge: Judge[Any]
         if self.device == "cpu":
-            self._config, self.judge = ServerConfig(), Judge(self.server, References())
+            self._config, self.judge = ServerConfig(), Judge[Job](self.server, References())
         else:
             from kzlib.verifier import gpu
 
@@ -105,6 +106,7 @@ class Verifier:
     ) -> Iterator[Verdict]:  # fmt: skip
         """One verdict for every candidate given, as they finish; the same code for the same task is judged once.
 
+        Candidates of one task are taken one after another, whatever their order: a large reference is made once.
         `seed=None` draws a secret seed; it is printed in the verdict and replays it bit for bit.
         """
         if protocol not in PROTOCOLS:
@@ -115,6 +117,8 @@ class Verifier:
             if candidate.task_id not in by_id:
                 raise ValueError(f"a candidate answers task {candidate.task_id}, which is not among the tasks given")
             copies.setdefault(candidate.id, []).append(candidate)
+        turn = {task_id: n for n, task_id in enumerate(dict.fromkeys(c.task_id for c, *_ in copies.values()))}
+        ordered = sorted((first for first, *_ in copies.values()), key=lambda c: turn[c.task_id])
         chosen = secrets.randbits(62) if seed is None else seed
         total, done = sum(map(len, copies.values())), 0
 
@@ -123,7 +127,7 @@ class Verifier:
 
         def announced() -> Iterator[Candidate]:
             known: set[str] = set()
-            for first, *_ in copies.values():
+            for first in ordered:
                 if first.task_id not in known:
                     known.add(first.task_id)
                     self.judge.prepare(by_id[first.task_id], PROTOCOLS[protocol], chosen)

@@ -21,11 +21,12 @@ from kzlib.verifier.build import Builder
 from kzlib.verifier.check import TaskCheck, check_reference
 from kzlib.verifier.children import copy_tree
 from kzlib.verifier.gpu_builds import Builds
+from kzlib.verifier.gpu_job import GpuJob
 from kzlib.verifier.gpu_lanes import Memory, Turnstile
 from kzlib.verifier.gpu_memory import CudaError
 from kzlib.verifier.gpu_references import KEEP_BYTES, LIVE_BASELINES, Baseline, GpuReferences, OutOfRoom
 from kzlib.verifier.gpu_stock import Stock
-from kzlib.verifier.judge import SLACK, Ended, Job, Judge
+from kzlib.verifier.judge import SLACK, Ended, Judge
 from kzlib.verifier.pool import Child, ForkServer, ServerConfig, ServerDied
 from kzlib.verifier.protocols import STRICT, Protocol
 from kzlib.verifier.references import Broken, Reference, _size
@@ -35,7 +36,7 @@ from kzlib.verifier.timing import Result
 AHEAD = 3  # references made at once for tasks whose candidates are next
 
 
-def executor(device: str, server: Callable[[], ForkServer], workers: int) -> tuple[ServerConfig, Judge]:
+def executor(device: str, server: Callable[[], ForkServer], workers: int) -> tuple[ServerConfig, GpuJudge]:
     """How the fork server of `device` ("cuda:N") is started, and the judge that uses it."""
     index = int(device.partition(":")[2] or 0)
     if index:
@@ -91,8 +92,10 @@ def _walls_work() -> bool:
     return _WALLS[0]
 
 
-class GpuJudge(Judge):
+class GpuJudge(Judge[GpuJob]):
     """Judges on one GPU. `tf32` is the declared precision mode of library products, for both sides alike."""
+
+    job_type = GpuJob
 
     def __init__(
         self, server: Callable[[], ForkServer], device: int, workers: int = 4, tf32: bool = False,
@@ -123,14 +126,14 @@ class GpuJudge(Judge):
     def prepare(self, task: Task, protocol: Protocol, seed: int) -> None:
         """Make a small task's reference while candidates of the tasks before it are judged."""
         with suppress(RuntimeError):  # closed in the meantime
-            self._ahead.submit(self._prepare, Job(task, Candidate(task.id, "triton", ""), protocol, seed))
+            self._ahead.submit(self._prepare, GpuJob(task, Candidate(task.id, "triton", ""), protocol, seed))
 
-    def _prepare(self, job: Job) -> None:
+    def _prepare(self, job: GpuJob) -> None:
         size = gpu_plan.reserve(self._need(job))
         if size > self.memory.total // 16:
             return  # a large one takes its turn
         with self.memory.reserve(size) as taken:
-            job.reserved = taken  # type: ignore[attr-defined]
+            job.reserved = taken
             self.reference(job, shake_state=True)
 
     def close(self) -> None:
@@ -159,10 +162,10 @@ class GpuJudge(Judge):
     def check(self, task: Task, seed: int) -> TaskCheck:
         """Whether a task's reference can be checked; it may have to wait for memory."""
         self.stock.expect(-1)
-        job = Job(task, Candidate(task.id, "triton", ""), STRICT, seed)
+        job = GpuJob(task, Candidate(task.id, "triton", ""), STRICT, seed)
         for _ in range(3):
             with self.memory.reserve(gpu_plan.reserve(self._need(job))) as taken:
-                job.reserved = taken  # type: ignore[attr-defined]
+                job.reserved = taken
                 if taken > self.memory.total // 2:
                     self.references.make_room(task.id)  # type: ignore[attr-defined]
                 try:
@@ -184,15 +187,14 @@ class GpuJudge(Judge):
                     return check_reference(task.id, Broken("budget", str(error)))
         raise ServerDied("the task's memory need changes from run to run")
 
-    def _judge(self, job: Job, last: bool) -> Timing | None:
+    def _judge(self, job: GpuJob, last: bool) -> Timing | None:
         self.refuse(job)  # builds, while nothing of the device is held
         for _ in range(3):
-            alone = bool(getattr(job, "alone", False))
-            size = self.memory.total if alone else gpu_plan.reserve(self._need(job))
+            size = self.memory.total if job.alone else gpu_plan.reserve(self._need(job))
             start = time.perf_counter()
             with self.memory.reserve(size) as taken:
                 job.spend("memory_wait", start)
-                job.reserved = taken  # type: ignore[attr-defined]
+                job.reserved = taken
                 job.evidence["reserved_gib"] = round(taken / 2**30, 2)
                 if taken > self.memory.total // 2:
                     self.references.make_room(job.task.id)  # type: ignore[attr-defined]
@@ -202,7 +204,7 @@ class GpuJudge(Judge):
                     continue
         raise ServerDied("the task's memory need changes from run to run")
 
-    def _with_memory(self, job: Job, last: bool, alone: bool) -> Timing | None:
+    def _with_memory(self, job: GpuJob, last: bool, alone: bool) -> Timing | None:
         """A judgement that holds its memory. Out of it beside others: once more, alone; alone: whose fault is told."""
         try:
             return super()._judge(job, last)
@@ -220,14 +222,14 @@ class GpuJudge(Judge):
         except (CudaError, torch.OutOfMemoryError) as error:
             raise self._again_alone(job, str(error)) from None
 
-    def _again_alone(self, job: Job, said: str) -> ServerDied:
-        job.alone = True  # type: ignore[attr-defined]
+    def _again_alone(self, job: GpuJob, said: str) -> ServerDied:
+        job.alone = True
         free, total = (round(n / 2**30, 1) for n in torch.cuda.mem_get_info(self.device))
-        held = round(job.reserved / 2**30, 1)  # type: ignore[attr-defined]
+        held = round(job.reserved / 2**30, 1)
         line = (said.splitlines() or [""])[0][:120]
         return ServerDied(f"{line}; {held} GiB asked for, {free} of {total} GiB free")
 
-    def reference(self, job: Job, shake_state: bool) -> Reference:
+    def reference(self, job: GpuJob, shake_state: bool) -> Reference:
         """The reference of a job's task; `_Larger` when it needs more memory than was taken for it."""
         start = time.perf_counter()
         reference = self.references.get(self.server(), job.task, job.seed, job.protocol, shake_state)
@@ -240,12 +242,12 @@ class GpuJudge(Judge):
         with reference.sets.room_for_two():  # type: ignore[attr-defined]
             return super()._check(task, reference)
 
-    def _fits(self, job: Job, reference: Reference) -> None:
+    def _fits(self, job: GpuJob, reference: Reference) -> None:
         need = self._needs[job.task.id] = reference.extra["need"]
-        if gpu_plan.reserve(need) > job.reserved < self.memory.total:  # type: ignore[attr-defined]
+        if gpu_plan.reserve(need) > job.reserved < self.memory.total:
             raise _Larger
 
-    def _need(self, job: Job) -> gpu_plan.Need:
+    def _need(self, job: GpuJob) -> gpu_plan.Need:
         """What a task takes, found once without running it on the device."""
         task = job.task
         with self._lock:
@@ -265,21 +267,21 @@ class GpuJudge(Judge):
 
     # --- building, before the device is touched ---------------------------------------------------------------------
 
-    def refuse(self, job: Job) -> None:
+    def refuse(self, job: GpuJob) -> None:
         """Build what the candidate will ask for; raise `Ended` when that fails."""
         self.builds.extensions(job)
         self.builds.kernels(job)
 
-    def job_request(self, job: Job, reference: Reference) -> dict[str, Any]:
+    def job_request(self, job: GpuJob, reference: Reference) -> dict[str, Any]:
         extensions, glue = self.builds.extensions(job), self.builds.glue(job)
         return {
-            **super().job_request(job, reference), "role": "candidate", "kernels": getattr(job, "kernels", {}),
-            "extensions": extensions, "glue": glue, "failed": getattr(job, "failed", {}),
+            **super().job_request(job, reference), "role": "candidate", "kernels": job.kernels or {},
+            "extensions": extensions, "glue": glue, "failed": job.failed,
         }  # fmt: skip
 
     # --- talking ------------------------------------------------------------------------------------------------------
 
-    def _call(self, job: Job, child: Any, row: Any, corrupt: bool) -> dict[str, Any]:
+    def _call(self, job: GpuJob, child: Any, row: Any, corrupt: bool) -> dict[str, Any]:
         first = not job.seconds.get("run")
         if first:  # holds the compiler's time: nobody waits for it
             answer = super()._call(job, child, row, corrupt)
@@ -293,16 +295,17 @@ class GpuJudge(Judge):
             job.spend("compare", start)
         return answer
 
-    def _report(self, job: Job, reference: Reference, child: Any) -> dict[str, Any]:
+    def _report(self, job: GpuJob, reference: Reference, child: Any) -> dict[str, Any]:
         """The child's facts; with those of calls under observation, one for each set while its kernels only copy."""
         report = super()._report(job, reference, child)
         launched = any(call["launches"] for call in report["calls"])
         large = reference.extra["need"].large
-        if not (job.protocol.evidence and launched) or large or hasattr(job, "unwatched"):
+        if not (job.protocol.evidence and launched) or large or job.unwatched:
             return report
         start = time.perf_counter()
-        for row in reference.sets:
+        for index, row in enumerate(reference.sets):
             seen = self._watched(job, child, row)
+            job.last_set = index
             if seen["fault"]:
                 raise Ended(Outcome.RUNTIME_FAIL, "run", seen["message"], fault=seen["fault"])
             if seen["message"]:
@@ -313,7 +316,7 @@ class GpuJudge(Judge):
         job.spend("watched", start)
         return super()._report(job, reference, child)
 
-    def _watched(self, job: Job, child: Any, row: Any) -> dict[str, Any]:
+    def _watched(self, job: GpuJob, child: Any, row: Any) -> dict[str, Any]:
         """What was seen of one more call on a set. Who cannot be watched is judged again without."""
         with self.turnstile.shared():
             try:
@@ -323,15 +326,15 @@ class GpuJudge(Judge):
                 raise self._leave_unwatched(job, child, type(error).__name__) from None
 
     @staticmethod
-    def _leave_unwatched(job: Job, child: Any, why: str) -> _Unwatched:
+    def _leave_unwatched(job: GpuJob, child: Any, why: str) -> _Unwatched:
         child.kill()
-        job.unwatched = True  # type: ignore[attr-defined]
+        job.unwatched = True
         job.evidence["watched"] = f"no: {why}"
         return _Unwatched()
 
     # --- timing -------------------------------------------------------------------------------------------------------
 
-    def timing(self, job: Job, reference: Reference, report: dict[str, Any], child: Any) -> Timing | None:
+    def timing(self, job: GpuJob, reference: Reference, report: dict[str, Any], child: Any) -> Timing | None:
         """Timed pairs against the reference, alone on the device; `Ended` for a time or an answer that cannot be."""
         baseline: Baseline = reference.extra["baseline"]
         row = reference.sets[0]
@@ -368,7 +371,7 @@ class GpuJudge(Judge):
                     lender.drop()
         return self._judged(job, written, timing.summarise(samples))
 
-    def _judged(self, job: Job, written: int, result: Result) -> Timing:
+    def _judged(self, job: GpuJob, written: int, result: Result) -> Timing:
         flops = 0.0  # counted operations are the reference's way to the answer, not the least there is
         floor = timing.floor_us(written, self.l2_bytes, flops, "float32", timing.device_facts(self.name))
         charged = timing.charged_us(result)

@@ -19,8 +19,9 @@ from kzlib.records import Outcome, content_id
 from kzlib.verifier import precompile, wire
 from kzlib.verifier.build import BadRequest, Builder, BuildFailed, BuildTimeout, build_glue
 from kzlib.verifier.extension import Extension
+from kzlib.verifier.gpu_job import GpuJob
 from kzlib.verifier.intercept import asks_for_builds, find, may_catch, own_lines
-from kzlib.verifier.judge import Ended, Job
+from kzlib.verifier.judge import Ended
 from kzlib.verifier.pool import ForkServer
 from kzlib.verifier.store import Store, StoreBusy
 from kzlib.verifier.toolkit import ToolMissing
@@ -49,21 +50,21 @@ class Builds:
                 self._glue = build_glue(self._builder.store, self._builder.tools)
             return self._builder
 
-    def glue(self, job: Job) -> str:
+    def glue(self, job: GpuJob) -> str:
         """Path of what lean extensions are loaded with; empty where the candidate asks for none."""
         return str(self._glue) if self._glue is not None and asks_for_builds(job.candidate.source) else ""
 
-    def kernels(self, job: Job) -> None:
+    def kernels(self, job: GpuJob) -> None:
         """Compile its Triton kernels ahead, once a judgement; what cannot be is compiled where it runs."""
-        if "triton" in job.candidate.source and not hasattr(job, "kernels"):
+        if "triton" in job.candidate.source and job.kernels is None:
             start = time.perf_counter()
             try:
-                job.kernels = self._compiled(job)  # type: ignore[attr-defined]
+                job.kernels = self._compiled(job)
             except (StoreBusy, OSError) as error:
                 raise Ended(Outcome.INFRA, "build", f"the build store failed: {error}") from None
             job.spend("compile", start)
 
-    def _compiled(self, job: Job) -> dict[str, bytes]:
+    def _compiled(self, job: GpuJob) -> dict[str, bytes]:
         """The candidate's Triton kernels for its task's shapes, compiled now or earlier; none where it needs a run."""
         if self._store is None:
             self._store, self._facts = Store(), precompile.device_facts(self.device)
@@ -91,11 +92,10 @@ class Builds:
         job.evidence["compiled_ahead"] = "now" if made and files else "stored" if files else "nothing"
         return files
 
-    def extensions(self, job: Job) -> list[tuple[str, str, str]]:
+    def extensions(self, job: GpuJob) -> list[tuple[str, str, str]]:
         """Build the extensions it will ask for, once a judgement: key, path and kind. `Ended` when that fails."""
-        known = getattr(job, "extensions", None)
-        if known is not None:
-            return known
+        if job.extensions is not None:
+            return job.extensions
         start = time.perf_counter()
         try:
             rows = self._built(job) if asks_for_builds(job.candidate.source) else []
@@ -105,10 +105,10 @@ class Builds:
             raise Ended(Outcome.INFRA, "build", f"the build store failed: {error}") from None
         finally:
             job.spend("build", start)
-        job.extensions = rows  # type: ignore[attr-defined]
+        job.extensions = rows
         return rows
 
-    def _built(self, job: Job) -> list[tuple[str, str, str]]:
+    def _built(self, job: GpuJob) -> list[tuple[str, str, str]]:
         builder = self.builder()
         found = find(job.candidate.source)
         asked = list(found.extensions) if found.complete else self._recorded(job, list(found.extensions))
@@ -132,10 +132,10 @@ class Builds:
             job.evidence["failed_builds"] = list(failed.values())
             if not rows and not may_catch(job.candidate.source):
                 raise Ended(Outcome.COMPILE_FAIL, "build", next(iter(failed.values())))
-        job.failed = failed  # type: ignore[attr-defined]
+        job.failed = failed
         return rows
 
-    def _recorded(self, job: Job, known: list[Extension]) -> list[Extension]:
+    def _recorded(self, job: GpuJob, known: list[Extension]) -> list[Extension]:
         """Extensions that only running the candidate tells, written down by a child that builds nothing."""
         with self.server().fork("kzlib.verifier.intercept:record_child") as child:
             try:

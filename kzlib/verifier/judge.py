@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
 from kzlib.verifier import guard, replies, wire
@@ -59,17 +59,22 @@ class Job:
     seed: int
     seconds: dict[str, float] = field(default_factory=dict)
     evidence: dict[str, Any] = field(default_factory=dict)
+    last_set: int = 0  # number of the set that the candidate was called on last
 
     def spend(self, name: str, start: float) -> None:
         """Add the time since `start` to a stage."""
         self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 6)
 
 
-class Judge:
+J = TypeVar("J", bound=Job)
+
+
+class Judge(Generic[J]):
     """Judges on the CPU's Triton interpreter. Thread-safe: it keeps no state of a job."""
 
     where = "cpu-interpreter"
     entry = "kzlib.verifier.candidate:main"
+    job_type: type[Any] = Job
     precision = "ieee"  # of library products on both sides; runs under another one do not compare
 
     def __init__(self, server: Callable[[], ForkServer], references: References | None = None) -> None:
@@ -80,7 +85,7 @@ class Judge:
 
     # --- what a device decides --------------------------------------------------------------------------------------
 
-    def refuse(self, job: Job) -> None:
+    def refuse(self, job: J) -> None:
         """Raise `Ended` when this device cannot run the candidate at all."""
         if job.candidate.backend != "triton":
             raise Ended(*self._compile_only(job.candidate))
@@ -96,7 +101,7 @@ class Judge:
             return failed
         return Outcome.UNSUPPORTED, "run", "CUDA needs a GPU; the code compiles"
 
-    def job_request(self, job: Job, reference: Reference) -> dict[str, Any]:
+    def job_request(self, job: J, reference: Reference) -> dict[str, Any]:
         """The first message to a candidate's process."""
         return {
             "source": job.candidate.source, "entries": list(job.protocol.entries), "init": reference.init,
@@ -104,7 +109,7 @@ class Judge:
             "guard": job.protocol.evidence,
         }  # fmt: skip
 
-    def timing(self, job: Job, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
+    def timing(self, job: J, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
         """How fast it was. On a CPU: modelled from counted launches and bytes of the last honest call."""
         honest = [call for call in report["calls"] if not call["corrupt"]]
         return modelled(reference.ops, honest[-1]["launches"], honest[-1]["ops"]) if honest else None
@@ -128,7 +133,7 @@ class Judge:
 
     def verdict(self, task: Task, candidate: Candidate, protocol: Protocol, seed: int, attempts: int = 3) -> Verdict:
         """One verdict; failures of our own machinery are retried `attempts` times, then named `infra`."""
-        job = Job(task, candidate, protocol, seed, evidence={"precision": self.precision})
+        job: J = self.job_type(task, candidate, protocol, seed, evidence={"precision": self.precision})
         start = time.perf_counter()
         try:
             for attempt in range(attempts):
@@ -155,7 +160,7 @@ class Judge:
             {**job.evidence, **ended.evidence}, timing, job.seconds, seed,
         )  # fmt: skip
 
-    def reference(self, job: Job, shake_state: bool) -> Reference:
+    def reference(self, job: J, shake_state: bool) -> Reference:
         """The reference of a job's task, checked; `Ended` with invalid_task otherwise."""
         start = time.perf_counter()
         reference = self.references.get(self.server(), job.task, job.seed, job.protocol, shake_state)
@@ -183,7 +188,7 @@ class Judge:
         self._checking.pop(id(reference), None)
         return known[1]
 
-    def _judge(self, job: Job, last: bool) -> Timing | None:
+    def _judge(self, job: J, last: bool) -> Timing | None:
         self.refuse(job)
         reference = self.reference(job, shake_state=True)
         try:
@@ -191,7 +196,7 @@ class Judge:
         except _Crashed as crashed:
             return self._with_child(job, last, partial(self._resume, job, crashed.reference, crashed.report))
 
-    def _with_child(self, job: Job, last: bool, step: Callable[[Child], Timing | None]) -> Timing | None:
+    def _with_child(self, job: J, last: bool, step: Callable[[Child], Timing | None]) -> Timing | None:
         """A step with a fresh process; how that ends, where it ends by itself, is the candidate's outcome."""
         start = time.perf_counter()
         with self.fresh() as child:
@@ -213,12 +218,13 @@ class Judge:
             except wire.WireError as error:
                 raise Ended(Outcome.CHEAT, "run", f"the candidate's process spoke out of turn: {error}") from None
 
-    def _talk(self, job: Job, reference: Reference, child: Child) -> Timing | None:
+    def _talk(self, job: J, reference: Reference, child: Child) -> Timing | None:
         built = self._load(job, reference, child)
         reference = self._with_state(job, reference, child, built)
         for index in range(len(reference.sets)):
             row = reference.sets[index]
             answer = self._call(job, child, row, corrupt=False)
+            job.last_set = index
             mismatch = self._differs(job, row, answer)
             if mismatch:
                 note = self._later_calls(job, reference, child, index)
@@ -236,18 +242,18 @@ class Judge:
                 raise _Crashed(reference, report)
         return self._finish(job, reference, report, child)
 
-    def _report(self, job: Job, reference: Reference, child: Child) -> dict[str, Any]:
+    def _report(self, job: J, reference: Reference, child: Child) -> dict[str, Any]:
         """The child's facts about its calls."""
         child.send({"report": True})
         return self._answer(job, child, job.protocol.run_seconds, SLACK, "evidence", "report")
 
-    def _resume(self, job: Job, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
+    def _resume(self, job: J, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
         """What is left once the run with spoiled stores has ended a process, as it may: in another one."""
         reference = self._with_state(job, reference, child, self._load(job, reference, child))
         self._call(job, child, reference.sets[0], corrupt=False)
         return self._finish(job, reference, report, child)
 
-    def _finish(self, job: Job, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
+    def _finish(self, job: J, reference: Reference, report: dict[str, Any], child: Child) -> Timing | None:
         start = time.perf_counter()
         timing = self.timing(job, reference, report, child)
         job.spend("time", start)
@@ -255,7 +261,7 @@ class Judge:
             self._elsewhere(job, reference, child)
         return timing
 
-    def _elsewhere(self, job: Job, reference: Reference, child: Child) -> None:
+    def _elsewhere(self, job: J, reference: Reference, child: Child) -> None:
         """Is it right at another shape too? A kernel may be made for the one shape of its task, so this is told and no
         more. Last of all, because a crash here ends the process."""
         row = other_shape(reference)
@@ -273,14 +279,14 @@ class Judge:
         shapes = [list(t.shape) for t in tensors_of(row.inputs)]
         job.evidence["other_shape"] = {"shapes": shapes, "right": not said, **({"what": said} if said else {})}
 
-    def _load(self, job: Job, reference: Reference, child: Child) -> dict[str, Any]:
+    def _load(self, job: J, reference: Reference, child: Child) -> dict[str, Any]:
         start = time.perf_counter()
         child.send(self.job_request(job, reference))
         built = self._answer(job, child, job.protocol.load_seconds, SLACK, "build", "built")
         job.spend("load", start)
         return built
 
-    def _with_state(self, job: Job, reference: Reference, child: Child, built: dict[str, Any]) -> Reference:
+    def _with_state(self, job: J, reference: Reference, child: Child, built: dict[str, Any]) -> Reference:
         """Send the weights. Prepared or unplaced ones can only be right as both sides drew them: those it is."""
         placed = placeable(built["state"], reference.state)
         if job.protocol.name == "keck" and set(built["state"]) != set(reference.state):
@@ -294,7 +300,7 @@ class Judge:
         job.spend("load", start)
         return reference
 
-    def _call(self, job: Job, child: Child, row: InputSet, corrupt: bool) -> dict[str, Any]:
+    def _call(self, job: J, child: Child, row: InputSet, corrupt: bool) -> dict[str, Any]:
         start = time.perf_counter()
         child.send({"inputs": row.inputs, "corrupt": corrupt})
         limit = 4 * _size([row.native, row.inputs, row.buffers]) + SLACK
@@ -308,7 +314,7 @@ class Judge:
             raise Ended(outcome, "compare", problem["message"])
         return answer
 
-    def _answer(self, job: Job, child: Child, seconds: float, limit: int, stage: str, event: str) -> dict[str, Any]:
+    def _answer(self, job: J, child: Child, seconds: float, limit: int, stage: str, event: str) -> dict[str, Any]:
         """The child's next message, which must be this event, or the end of the judgement."""
         try:
             answer = child.receive(seconds, limit)
@@ -320,7 +326,7 @@ class Judge:
             raise failure(answer)
         return answer
 
-    def _differs(self, job: Job, row: InputSet, answer: dict[str, Any]) -> Mismatch | None:
+    def _differs(self, job: J, row: InputSet, answer: dict[str, Any]) -> Mismatch | None:
         start = time.perf_counter()
         try:
             if job.protocol.name == "keck":
@@ -347,7 +353,7 @@ class Judge:
         pairs = ((k, theirs[k], v) for k, v in row.buffers.items() if k in theirs)
         return next((m for k, a, b in pairs if (m := compare(a, b, None, path=f"buffer {k} after the call"))), None)
 
-    def _later_calls(self, job: Job, reference: Reference, child: Child, index: int) -> str:
+    def _later_calls(self, job: J, reference: Reference, child: Child, index: int) -> str:
         """After a wrong first call: is a second one right? (Autotuning on the real buffers spoils only the first.)"""
         if index or job.protocol.name == "keck" or len(reference.sets) < 2:
             return ""
@@ -357,9 +363,12 @@ class Judge:
             return ""
         return "first call differs from later ones: " if self._differs(job, reference.sets[1], second) is None else ""
 
-    def _corruption(self, job: Job, reference: Reference, child: Child) -> bool:
-        """Does spoiling every store of its own kernels change the answer? A crash of that run is a change too."""
-        row = reference.sets[0]
+    def _corruption(self, job: J, reference: Reference, child: Child) -> bool:
+        """Does spoiling every store of its own kernels change the answer? A crash of that run is a change too.
+
+        Asked on another set than the last one: an output buffer that is kept holds that one's answer.
+        """
+        row = reference.sets[0 if job.last_set else min(1, len(reference.sets) - 1)]
         try:
             answer = self._call(job, child, row, corrupt=True)
         except (Ended, wire.WireError):
@@ -368,13 +377,13 @@ class Judge:
             return True
         return self._differs(job, row, answer) is not None
 
-    def _note_walls(self, job: Job, built: dict[str, Any], report: dict[str, Any]) -> None:
+    def _note_walls(self, job: J, built: dict[str, Any], report: dict[str, Any]) -> None:
         job.evidence["walls"] = built.get("walls", [])
         for name, value in report.get("seconds", {}).items():
             job.seconds[f"child_{name}"] = round(value, 6)
 
     @staticmethod
-    def _weigh(job: Job, reference: Reference, report: dict[str, Any], changed: bool | None) -> None:
+    def _weigh(job: J, reference: Reference, report: dict[str, Any], changed: bool | None) -> None:
         race = conflict(report)
         finding = judge_evidence(report, reference.ops, changed)
         job.evidence.update(finding.facts)
