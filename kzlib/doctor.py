@@ -20,7 +20,8 @@ from packaging.specifiers import SpecifierSet
 
 from kzlib.environment import ROOT, cpu_name, gpus, versions
 
-NEEDED_PACKAGES = ("torch", "triton", "transformers", "trl", "datasets", "papermill", "ipykernel", "jupyterlab")
+NEEDED_PACKAGES = ("torch", "triton", "transformers", "trl", "datasets", "papermill", "ipykernel")
+FOR_LAB = ("jupyterlab", "ipywidgets")  # batch runs do without
 FREE_DISK_GIB = 5
 MEMORY_GIB = 6
 
@@ -121,15 +122,15 @@ def _python() -> Finding:
 def _packages() -> list[Finding]:
     """The packages that matter most, and any other of the project's that is not there or of a version not tried."""
     ranges = _ranges()
-    found = versions(tuple(dict.fromkeys([*NEEDED_PACKAGES, *ranges])))
+    found = versions(tuple(dict.fromkeys([*NEEDED_PACKAGES, *FOR_LAB, *ranges])))
     findings = []
-    for name in dict.fromkeys([*NEEDED_PACKAGES, *ranges]):
+    for name in dict.fromkeys([*NEEDED_PACKAGES, *FOR_LAB, *ranges]):
         wanted = ranges.get(name, SpecifierSet())
         ok = name in found and wanted.contains(found[name], prereleases=True)
-        if ok and name not in NEEDED_PACKAGES:
+        if ok and name not in (*NEEDED_PACKAGES, *FOR_LAB):
             continue
         text = found.get(name, "not installed") + ("" if ok or not wanted else f", needs {wanted}")
-        findings.append(Finding(name, ok, text, remedy="make install"))
+        findings.append(Finding(name, ok, text, needed=name not in FOR_LAB, remedy="make install"))
     return findings
 
 
