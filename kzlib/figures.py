@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import matplotlib.style
 import pandas as pd
+import PIL.Image
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from kzlib.workspace import Run
 
 MARK = "# kzlib figure: "
-WIDTH = 760  # pixels of a saved figure in a notebook
-SCREEN_DPI = 100
+PER_INCH = 100  # pixels of a notebook
 KEPT = ("backend", "backend_fallback", "interactive", "toolbar")  # the notebook's own, never ours to change
 
 
@@ -141,7 +141,7 @@ def show(run: Run, entry: dict[str, Any]) -> None:
     """Show a saved figure in a notebook: the PNG with its alt text, and the caption as text below."""
     from IPython.display import Markdown, display
 
-    show_picture((run.root / entry["path"]).read_bytes(), entry["alt"], WIDTH)
+    show_picture((run.root / entry["path"]).read_bytes(), entry["alt"])
     display(Markdown(f"*{entry['facts']['caption']}*"))
 
 
@@ -149,12 +149,12 @@ def show_plot(figure: Figure, title: str) -> None:
     """Show a figure drawn in a notebook, and close it; its alt text is the title and what the axes hold."""
     from matplotlib import pyplot
 
-    data = render(figure, "png", SCREEN_DPI)
+    data = render(figure, "png")
     pyplot.close(figure)  # else the notebook's own backend shows it again, without words
     show_picture(data, f"{title}. {words(figure)}")
 
 
-def show_picture(png: bytes, alt: str, width: int | None = None) -> None:
+def show_picture(png: bytes, alt: str) -> None:
     """Show a PNG with its alt text: the one way by which a picture enters a notebook.
 
     Each reader of notebooks takes what it understands: JupyterLab and nbconvert's default template write an alt
@@ -162,9 +162,15 @@ def show_picture(png: bytes, alt: str, width: int | None = None) -> None:
     """
     from IPython.display import display
 
-    sizes = {"width": width} if width else {}
+    width = shown_width(png)
     bundle = {"text/html": img(png, alt, width), "image/png": base64.b64encode(png).decode(), "text/plain": alt}
-    display(bundle, metadata={"image/png": {"alt": alt, **sizes}}, raw=True)
+    display(bundle, metadata={"image/png": {"alt": alt, "width": width}}, raw=True)
+
+
+def shown_width(png: bytes) -> int:
+    """How wide a notebook shows a PNG, in pixels: `PER_INCH` for each inch, however finely it is drawn."""
+    with PIL.Image.open(io.BytesIO(png)) as picture:
+        return round(picture.width / picture.info["dpi"][0] * PER_INCH)
 
 
 def img(png: bytes, alt: str, width: int | None = None) -> str:

@@ -64,9 +64,11 @@ def _output(output: Any) -> str:
     data = output.get("data", {})
     for kind in PICTURES:
         if kind in data:
-            alt = output.get("metadata", {}).get(kind, {}).get("alt") or "Picture printed by the cell above"
+            facts = output.get("metadata", {}).get(kind, {})
+            alt = html.escape(facts.get("alt") or "Picture printed by the cell above")
+            width = f' width="{int(facts["width"])}"' if "width" in facts else ""
             bytes_ = "".join(data[kind].split())
-            return f'<img class="figure" alt="{html.escape(alt)}" src="data:{kind};base64,{bytes_}">'
+            return f'<img class="figure" alt="{alt}"{width} src="data:{kind};base64,{bytes_}">'
     if "application/vnd.jupyter.widget-view+json" in data:
         return ""  # every widget has a static twin in the notebook
     if "text/html" in data:

@@ -292,4 +292,4 @@ def test_the_words_of_a_plot_are_its_data():
 
 def test_a_picture_without_words_is_refused():
     with pytest.raises(ValueError, match="give alt"):
-        figures.show_picture(b"png", " ")
+        figures.img(b"png", " ")

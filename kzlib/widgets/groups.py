@@ -125,15 +125,19 @@ def side_by_side(left: str, right: str, left_name: str, right_name: str) -> str:
     if not rows:
         return paragraph("Both answers are empty.")
     same = "" if any(changed for *_, changed in rows) else paragraph(f"{left_name} and {right_name} are the same text.")
-    cell = "text-align:left;padding:0 .8em 0 .2em;white-space:pre;font-family:monospace;line-height:1.35"
+    cell = "text-align:left;vertical-align:top;padding:0 .8em 0 .2em;border:0;line-height:1.35;font-family:monospace"
+    cell += ";white-space:pre-wrap;overflow-wrap:anywhere"
     body = "".join(
         "<tr>" + "".join(f'<td style="{cell};{MARK if d and t else ""}">{escape(t)}</td>' for t in (x, y)) + "</tr>"
         for x, y, d in rows
     )
-    head = "".join(f'<th scope="col" style="text-align:left">{escape(n)}</th>' for n in (left_name, right_name))
+    head = "".join(
+        f'<th scope="col" style="text-align:left;width:50%">{escape(n)}</th>' for n in (left_name, right_name)
+    )
     box = f"max-height:26em;overflow:auto;border:{LINE};margin:.4em 0"
     rows_html = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-    return f'{same}<div tabindex="0" style="{box}"><table style="border-collapse:collapse">{rows_html}</table></div>'
+    wide = "border-collapse:collapse;table-layout:fixed;width:100%;min-width:34em"
+    return f'{same}<div tabindex="0" style="{box}"><table style="{wide}">{rows_html}</table></div>'
 
 
 def side(lines: Sequence[str], place: int, end: int, sign: str) -> str:
