@@ -103,15 +103,20 @@ def _join(units: list[str], pair: tuple[str, str]) -> list[str]:
     return out
 
 
-def build_tokenizer(texts: Iterable[str], vocab_size: int, idiom_share: float = 0.004) -> PreTrainedTokenizerFast:
+def build_tokenizer(
+    texts: Iterable[str], vocab_size: int, idiom_share: float = 0.004, calls: Sequence[str] = ()
+) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer trained on `texts`, up to half of it for idioms; any text round-trips.
+
+    Each of `calls` is one token wherever it stands, so that a call can be copied; no idiom holds one.
 
     >>> tokenizer = build_tokenizer(["x = tl.load(p)\\n" * 3], vocab_size=300)
     >>> tokenizer.decode(tokenizer("y = 1\\n")["input_ids"])
     'y = 1\\n'
     """
     texts = list(texts)
-    whole = idioms(texts[:IDIOM_TEXTS], idiom_share, limit=vocab_size // 2)
+    found = idioms(texts[:IDIOM_TEXTS], idiom_share, limit=vocab_size // 2)
+    whole = [*calls, *(unit for unit in found if not any(call in unit for call in calls))]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [

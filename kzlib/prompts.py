@@ -5,16 +5,17 @@ The worded form lives in `prompt_data/*.md`. Source: DESIGN section 9 (prompts a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from kzlib.normal_form import normal_form
 from kzlib.records import Backend
 
 Style = Literal["compact", "instruct"]
 
+PROPERTIES = frozenset({".T", ".mT", ".H", ".mH"})  # read, not called
 LANGUAGE = {"triton": "Triton", "cuda": "CUDA C++"}
 
 
@@ -37,14 +38,46 @@ def coder_prompt(task_source: str, backend: Backend, style: Style = "compact") -
     )
 
 
-def proposer_prompt(apis: Sequence[str], style: Style = "compact") -> str:
-    """Ask the Proposer for a module that uses exactly these APIs, in the order given.
+def spelled_call(api: str) -> str:
+    """How a module's text calls an API, up to the bracket: what a small model can copy from its prompt.
 
-    >>> proposer_prompt(("torch.relu", "torch.nn.Linear"))
-    '<|proposer|>torch.relu, torch.nn.Linear<|module|>'
+    >>> [spelled_call(f"torch.{name}") for name in ("nn.functional.softmax", "nn.Linear", "Tensor.view", "Tensor.T")]
+    ['F.softmax(', 'nn.Linear(', '.view(', '.T']
+    """
+    for prefix, short in (("torch.nn.functional.", "F."), ("torch.nn.", "nn."), ("torch.Tensor.", ".")):
+        if api.startswith(prefix):
+            name = short + api.removeprefix(prefix)
+            return name if name in PROPERTIES else name + "("
+    return api + "("
+
+
+class NamesApis(Protocol):
+    """A task, or anything else that says which APIs it uses."""
+
+    @property
+    def apis(self) -> tuple[str, ...]: ...
+
+
+def calls_of(tasks: Iterable[NamesApis]) -> list[str]:
+    """The different calls that the tasks' prompts name, for `kzlib.policy.build_tokenizer`.
+
+    >>> from kzlib.records import Task
+    >>> calls_of([Task("", apis=("torch.exp", "torch.Tensor.T")), Task("", apis=("torch.abs", "torch.exp"))])
+    ['torch.abs(', 'torch.exp(']
+    """
+    calls = {spelled_call(name) for task in tasks for name in task.apis}
+    return sorted(call for call in calls if call.endswith("("))
+
+
+def proposer_prompt(apis: Sequence[str], style: Style = "compact") -> str:
+    """Ask the Proposer for a module that uses exactly these APIs; the compact form names them as the module will.
+
+    >>> proposer_prompt(("torch.exp", "torch.nn.Linear"))
+    '<|proposer|>torch.exp() nn.Linear()<|module|>'
     """
     if style == "compact":
-        return f"<|proposer|>{', '.join(apis)}<|module|>"
+        asked = (call + ")" if call.endswith("(") else call for call in map(spelled_call, apis))
+        return f"<|proposer|>{' '.join(asked)}<|module|>"
     return template("proposer").format(apis=", ".join(f"`{name}`" for name in apis))
 
 

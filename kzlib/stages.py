@@ -29,12 +29,11 @@ SAMPLING = Stage("01_data_sampling", "01_data_sampling", ("run", "sampling"), ()
 COLD_START = Stage(
     "02_sft_cold_start",
     "02_sft_cold_start",
-    ("run", "model", "corpus", "sft", "verifier"),
+    ("run", "sampling", "model", "corpus", "sft", "verifier"),
     ("api_sets.jsonl",),
     (
         "corpus/tasks.jsonl",
         "corpus/answers.jsonl",
-        "checkpoints/tokenizer",
         "checkpoints/sft_coder",
         "checkpoints/sft_proposer",
         "metrics/sft_coder.jsonl",
