@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from browser.lab import DARK, LIGHT, Notebook, Server
+from browser.pages import check_page
 from kzlib.runner.notebooks import tags_of, text_of
 
 pytest.importorskip("playwright", reason="no playwright: make browser-test installs it")
@@ -48,8 +49,8 @@ def test_opens(path: Path, browser: Browser, server: Server) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_run_all(path: Path, browser: Browser, server: Server) -> None:
-    """In their order: each notebook reads what the ones before it left."""
+def test_run_all(path: Path, browser: Browser, server: Server, tmp_path: Path) -> None:
+    """In their order: each notebook reads what the ones before it left. Then what ran is read as a static page."""
     notebook = Notebook.open(browser, server, f"notebooks/{path.name}")
     notebook.run_all(MINUTES)
     cells = notebook.json()["cells"]
@@ -68,6 +69,8 @@ def test_run_all(path: Path, browser: Browser, server: Server) -> None:
     exercises = [cell for cell in cells if "exercise" in tags_of(cell)]
     assert said.count("not attempted yet: ") == len(exercises)
     assert "Traceback" not in said
+    notebook.save()
+    check_page(browser, server.folder / notebook.path, tmp_path, SCREENSHOTS / "page")
     notebook.close()
 
 
