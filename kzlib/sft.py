@@ -1,11 +1,13 @@
 """Cold start: supervised fine-tuning of both roles on the teacher's verified corpus, through TRL's SFTTrainer.
 
-The loss is on the completion alone. Batches hold rows of like length, so little of a CPU's time goes to padding; the
-whole order is drawn from the seed beforehand, so a resumed run sees the same batches. Source: issue 6 item 7.
+The loss is on the completion alone. A batch is a random draw, sorted by length and cut into micro-batches, so that a
+step sees kernels of all kinds and little of a CPU's time goes to padding; the whole order is drawn from the seed
+beforehand, so a resumed run sees the same batches. Source: issue 6 item 7.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
@@ -93,27 +95,38 @@ def encode(examples: Sequence[Example], tokenizer: Any, max_tokens: int, style: 
 
 
 def batch_order(lengths: Sequence[int], batch_size: int, steps: int, seed: int) -> list[int]:
-    """Row numbers for `steps` batches: a pass shuffles the rows, sorts runs of them by length, shuffles the batches.
+    """Row numbers for `steps` batches: shuffled passes over the rows, cut into batches, each sorted by length.
 
-    >>> order = batch_order([5, 1, 5, 1], batch_size=2, steps=4, seed=0)
-    >>> sorted(sorted(order[i : i + 2]) for i in range(0, 4, 2))
-    [[0, 2], [1, 3]]
+    Batches of one length would hold near copies: a step of 32 two-line kernels teaches nothing, and Muon, whose step
+    does not shrink with the gradient, would still move all weights for it.
+
+    >>> order = batch_order([5, 1, 7, 1], batch_size=2, steps=4, seed=0)
+    >>> sorted(order[:4]), sorted(order[4:])
+    ([0, 1, 2, 3], [0, 1, 2, 3])
     """
     draw = random.Random(seed)  # noqa: S311
-    order: list[int] = []
-    while len(order) < steps * batch_size:
-        rows = list(range(len(lengths)))
-        draw.shuffle(rows)
-        rows = (rows * (batch_size // len(rows) + 1))[: max(len(rows), batch_size)]
-        run = 32 * batch_size
-        batches = []
-        for start in range(0, len(rows), run):
-            part = sorted(rows[start : start + run], key=lambda i: lengths[i])
-            batches += [part[k : k + batch_size] for k in range(0, len(part), batch_size)]
-        batches = [b for b in batches if len(b) == batch_size]
-        draw.shuffle(batches)
-        order += [i for batch in batches for i in batch]
-    return order[: steps * batch_size]
+    drawn: list[int] = []
+    while len(drawn) < steps * batch_size:
+        drawn += draw.sample(range(len(lengths)), len(lengths))
+    starts = range(0, steps * batch_size, batch_size)
+    return [i for k in starts for i in sorted(drawn[k : k + batch_size], key=lambda i: lengths[i])]
+
+
+def micro_batches(settings: SFTSettings) -> int:
+    """Parts in which a process works through its share of a batch: 8 where padding costs time, else 1.
+
+    A GPU waits for launches, not for arithmetic, with a model from scratch.
+
+    >>> micro_batches(SFTSettings(steps=1, batch_size=32)), micro_batches(SFTSettings(steps=1, batch_size=6))
+    (8, 2)
+    """
+    if settings.muon and settings.device != "cpu":
+        return 1
+    return math.gcd(8, settings.batch_size // _processes() or 1)
+
+
+def _processes() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 class _Log(TrainerCallback):
@@ -141,10 +154,12 @@ class _Log(TrainerCallback):
 
 def trainer_arguments(settings: SFTSettings, folder: str | os.PathLike[str], evaluates: bool) -> SFTConfig:
     """TRL's configuration: cosine learning rate after a warm-up, rows in the order they were drawn."""
+    parts = micro_batches(settings)
     return SFTConfig(
         output_dir=str(folder),
         max_steps=settings.steps,
-        per_device_train_batch_size=max(1, settings.batch_size // int(os.environ.get("WORLD_SIZE", "1"))),
+        per_device_train_batch_size=max(1, settings.batch_size // _processes() // parts),
+        gradient_accumulation_steps=parts,  # the loss stays the mean over the whole batch's tokens
         per_device_eval_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         lr_scheduler_type="cosine",
@@ -153,7 +168,7 @@ def trainer_arguments(settings: SFTSettings, folder: str | os.PathLike[str], eva
         adam_beta2=0.98,  # ours: short runs forget early gradients sooner
         max_grad_norm=1.0,
         max_length=settings.max_tokens,
-        packing=False,  # batches of like length waste under a tenth; packed rows need an attention that knows borders
+        packing=False,  # one long row of all would cost its length squared in SDPA's attention
         dataset_kwargs={"skip_prepare_dataset": True},  # labels are made by `encode`
         train_sampling_strategy="sequential",
         eval_strategy="steps" if evaluates and settings.eval_every else "no",

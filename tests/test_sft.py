@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rl_doubles import tiny
 
 from kzlib import policy, sft
-from kzlib.prompts import coder_prompt
+from kzlib.muon import StackedMuon
+from kzlib.prompts import coder_prompt, proposer_prompt
 from kzlib.records import Candidate, Task
-from kzlib.sft import Example, NothingToLearnError, SFTSettings, batch_order, cold_start, encode
+from kzlib.sft import Example, NothingToLearnError, SFTSettings, batch_order, cold_start, encode, micro_batches
 from kzlib.training import read_steps
 
 PAIRS = [Example(f"<|coder|>{'abcd'[i % 4] * (i % 5 + 1)}<|kernel|>", "efgh"[i % 4] * 3) for i in range(24)]
-SETTINGS = SFTSettings(steps=8, batch_size=4, learning_rate=1e-2, save_every=3, eval_every=4, seed=1)
+SETTINGS = SFTSettings(steps=8, batch_size=4, learning_rate=1e-2, save_every=3, eval_every=4, seed=1, muon=True)
 
 
 def test_only_the_completion_and_the_end_token_are_learned() -> None:
@@ -49,14 +51,43 @@ def test_every_batch_is_full_and_rows_are_used_evenly(lengths: list[int], batch:
     assert order == batch_order(lengths, batch, steps, seed)
 
 
-def test_batches_of_like_length_waste_little_padding() -> None:
+def test_a_step_sees_rows_of_all_lengths_and_its_parts_waste_little_padding() -> None:
     lengths = [10 + 37 * i % 300 for i in range(640)]
+    order = batch_order(lengths, 32, 40, seed=0)
+    batches = [[lengths[i] for i in order[k : k + 32]] for k in range(0, len(order), 32)]
+    assert all(min(batch) < 110 and max(batch) > 210 for batch in batches)
+    rows = 32 // micro_batches(SFTSettings(40, 32))
+    padded = sum(rows * max(batch[k : k + rows]) for batch in batches for k in range(0, 32, rows))
+    assert padded < 1.15 * sum(map(sum, batches))
 
-    def padded(order: list[int]) -> int:
-        return sum(8 * max(lengths[i] for i in order[k : k + 8]) for k in range(0, len(order), 8))
 
-    order = batch_order(lengths, 8, 80, seed=0)
-    assert padded(order) < 1.1 * sum(lengths[i] for i in order)
+def test_cut_into_parts_a_batch_teaches_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def losses(name: str) -> list[float]:
+        model, tokenizer = tiny()
+        train = encode(PAIRS, tokenizer, 64)
+        log = cold_start(model, tokenizer, train, None, tmp_path / name, SFTSettings(3, 8, 1e-2, seed=1))
+        return [row["loss"] for row in log]
+
+    in_parts = losses("parts")
+    monkeypatch.setattr(sft, "micro_batches", lambda settings: 1)
+    assert in_parts == pytest.approx(losses("whole"), rel=1e-3)
+
+
+@given(st.integers(1, 5), st.integers(1, 12), st.integers(1, 12), st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_stacked_muon_moves_weights_as_torch_muon_does(count: int, rows: int, columns: int, seed: int) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    ours = [torch.nn.Parameter(torch.randn(rows, columns, generator=draw)) for _ in range(count)]
+    theirs = [torch.nn.Parameter(p.detach().clone()) for p in ours]
+    stacked, plain = StackedMuon(ours, 0.02, 0.1), torch.optim.Muon(theirs, 0.02, 0.1)
+    for _ in range(3):
+        for a, b in zip(ours, theirs, strict=True):
+            a.grad = torch.randn(rows, columns, generator=draw)
+            b.grad = a.grad.clone()
+        stacked.step()
+        plain.step()
+    for a, b in zip(ours, theirs, strict=True):
+        assert torch.allclose(a, b, atol=3e-3)  # three steps of 0.02, products in bf16
 
 
 def run(folder: Path, **changes: Any) -> tuple[Any, Path]:
@@ -109,5 +140,5 @@ def test_both_roles_have_examples() -> None:
     assert coder.prompt == coder_prompt(task.source, "triton")
     assert coder.completion == "class ModelNew: pass\n"
     (proposer,) = sft.proposer_examples([task, Task("no apis")])
-    assert "torch.exp, torch.relu" in proposer.prompt
+    assert proposer.prompt == proposer_prompt(task.apis)
     assert proposer.completion == "class Model: pass\n"
