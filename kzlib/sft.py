@@ -22,6 +22,7 @@ from trl import SFTConfig, SFTTrainer
 
 from kzlib.muon import MuonAdamW
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
+from kzlib.proposals import Written
 from kzlib.records import Candidate, Task
 from kzlib.training import EveryStep, RewindStepLog, StepLog, StopInTime, device_arguments, newest_checkpoint
 
@@ -60,8 +61,8 @@ def coder_examples(pairs: Iterable[tuple[Task, Candidate]], style: Style = "comp
     return [Example(coder_prompt(task.source, c.backend, style), _answer(c.source, style)) for task, c in pairs]
 
 
-def proposer_examples(tasks: Iterable[Task], style: Style = "compact") -> list[Example]:
-    """API set -> module, for tasks that name their APIs."""
+def proposer_examples(tasks: Iterable[Task | Written], style: Style = "compact") -> list[Example]:
+    """API set -> module, for tasks that name their APIs; the prompt keeps their order."""
     return [Example(proposer_prompt(t.apis, style), _answer(t.source, style)) for t in tasks if t.apis]
 
 
