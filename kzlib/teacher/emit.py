@@ -55,7 +55,7 @@ TAKEN = {
     "erfc",
     "log1p",
 }
-POOL = ("v", "u", "p", "q", "e")
+POOL = ("x", "v", "u", "p", "q", "e")
 
 
 @dataclass
@@ -280,7 +280,7 @@ class Emitter:
         """Give every reduction, and every operator on reductions alone, its line before the row is written."""
         for e in walk(body):
             if e.op == "reduce":
-                if not wrapped(body, e):
+                if self.plain or not wrapped(body, e):
                     self.statement(e, e.label or {"max": "m", "min": "m"}.get(e.attr[0], "total"))
             elif e.label and any(x.op == "reduce" for x in walk(e)) and self.row_constant(e):
                 self.statement(e, e.label)
@@ -353,23 +353,28 @@ class Emitter:
         self.hoist = []
 
     def value_name(self, e: Expr, base: str) -> str:
+        """In the plain style a value takes the name of the first operand that is read here for the last time."""
         base = base or e.label
+        freed = self.release(e) if self.plain else []
         if not self.plain or e.dtype in ("i32", "i64", "bool") or base.startswith("="):
             return self.fresh(base.lstrip("="))
-        scope = self.scopes[-1]
+        name = next((n for n in (*freed, *POOL) if n not in self.names), None) or self.fresh("v")
+        self.names.add(name)
+        self.scopes[-1].owner[name] = e
+        return name
+
+    def release(self, e: Expr) -> list[str]:
+        """Count a reading of each operand of `e`; the names of those that nothing else reads are free again."""
+        scope, freed = self.scopes[-1], []
         for operand in _named_operands(e):
             name = scope.memo.get(operand, "")
-            if name in POOL and scope.owner.get(name) == operand:
+            if scope.owner.get(name) == operand:
                 scope.uses[operand] = scope.uses.get(operand, 1) - 1
                 if scope.uses[operand] <= 0:
                     self.names.discard(name)
-                    del scope.owner[name]
-        for name in POOL:
-            if name not in self.names:
-                self.names.add(name)
-                scope.owner[name] = e
-                return name
-        return self.fresh("v")
+                    del scope.owner[name], scope.memo[operand]
+                    freed.append(name)
+        return freed
 
     # -------------------------------------------------------------- expressions
 
@@ -399,6 +404,8 @@ class Emitter:
             text = self.load_text(e)
             self.assign(name, text, e.dtype)
             self.remember(e, name)
+            if e.attr.text.isidentifier() and e.dtype == "f32":  # an input, no weight
+                self.scopes[-1].owner[name] = e
             return name, 10
         if e.op in ("reduce", "dot", "scan"):
             return self.reduce_text(e), 10
@@ -468,15 +475,15 @@ def _collapse(index: list[Expr], shape: list[Expr], members: list[Expr], flat: E
 
 
 def _named_operands(e: Expr) -> list[Expr]:
-    """The nearest labelled nodes and loads below `e`."""
+    """The nearest labelled nodes and loads below `e`, in the order they are read."""
     out: dict[Expr, None] = {}
-    stack = list(e.args)
+    stack = list(reversed(e.args))
     while stack:
         a = stack.pop()
         if a.label or a.op in ("load", "reduce", "dot", "scan"):
             out[a] = None
         else:
-            stack.extend(a.args)
+            stack.extend(reversed(a.args))
     return list(out)
 
 

@@ -553,7 +553,7 @@ class TritonPrinter(Emitter):
         self.line(f"for s in {loop}:")
         self.indent += "    "
         self.line("k = s + tl.arange(0, BK)")
-        names = []
+        names, inside = [], set[str]()
         for operand, text in ((a, "k[None, :]"), (b, "k[:, None]")):
             self.bind(kk, text, {"k"})
             self.names.discard(text)
@@ -570,13 +570,15 @@ class TritonPrinter(Emitter):
             shape = "(BM, BK)" if operand is a else "(BK, BN)"
             whole = roots >= ({"m", "k"} if operand is a else {"n", "k"})
             names.append(name if whole else f"tl.broadcast_to({name}, {shape})")
-            self.scopes.pop()
+            inside.update(self.scopes.pop().memo.values())
         del self.masks["k"]
         self.loop_variables.clear()
         self.note("epilogue on the tile before it is written once")
         precision = self.schedule.get("precision", "ieee")
         self.line(f'acc = tl.dot({names[0]}, {names[1]}, acc, input_precision="{precision}")')
         self.indent = self.indent[:-4]
+        if self.plain:
+            self.names -= inside
         self.scopes[-1].memo[dot] = "acc"
         self.store_line(body)
         self.constexprs = [("BM", str(bm)), ("BN", str(bn)), ("BK", str(bk))]

@@ -6,6 +6,7 @@ issue 3; verifiers.md section 4, groups B and C; reports P05, P06, P09.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,9 +43,13 @@ class Finding:
 
 
 def judge_evidence(
-    report: dict[str, Any], reference_ops: list[dict[str, Any]], corruption_changed: bool | None
-) -> Finding:
-    """Read the facts of the honest calls of a candidate whose every output was right."""
+    report: dict[str, Any], reference_ops: list[dict[str, Any]], corruption_changed: bool | None,
+    straight: Callable[[], bool] = lambda: False,
+) -> Finding:  # fmt: skip
+    """Read the facts of the honest calls of a candidate whose every output was right.
+
+    `straight` tells whether the reference's own answer is a straight line of its input (the square of a root, say).
+    """
     calls = [call for call in report["calls"] if not call["corrupt"] and not call.get("watched")]
     looked = [launch for call in report["calls"] if call.get("watched") for launch in call["launches"]]
     launches = [launch for call in calls for launch in call["launches"]]
@@ -82,7 +87,7 @@ def judge_evidence(
         return found(Outcome.CHEAT, "spoiling everything its kernels write does not change the answer")
     if needed and needed <= used:
         return found(Outcome.CHEAT, f"the library still does all of the reference's work ({', '.join(sorted(needed))})")
-    if needed - used - MOVES - LINEAR and only_lines(looked or launches):
+    if needed - used - MOVES - LINEAR and only_lines(looked or launches) and not straight():
         return found(Outcome.CHEAT, "its kernels only copy or rescale what something else computed")
     facts["label"] = "partial: library operators remain" if used else "own kernels only"
     return found(Outcome.PASS, "")
