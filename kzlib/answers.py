@@ -133,7 +133,10 @@ def _open_ended(text: str, cut: bool, entry: str) -> Extraction:
 
 def _why_none(text: str, entry: str) -> str:
     if re.search(rf"\bclass\s+{re.escape(entry)}\b", text):
-        return f"the code that names {entry} is not valid Python"
+        first = next((m.start() for m in re.finditer(r"^", text, re.MULTILINE) if _START.match(text, m.start())), 0)
+        line, lines = _error_line(text[first:]), text[first:].split("\n")
+        where = f": line {line} is {lines[min(line, len(lines)) - 1].strip()[:80]!r}" if line else ""
+        return f"the code that names {entry} is not valid Python{where}"
     if re.search(r"^\s*class\s+\w+", text, re.MULTILINE):
         return f"there is code, but no class named {entry}"
     return "the answer has no code"
@@ -224,7 +227,10 @@ def _outdent(line: str, width: int) -> str:
 
 
 def _bare(text: str, entry: str) -> _Block | None:
-    """Code with no fences: from a line that can begin a module to the last line that still parses."""
+    """Code with no fences: from a line that can begin a module to the last line that still parses.
+
+    A class that parses below imports that do not is the rest of a broken answer, not its code.
+    """
     lines = text.split("\n")
     starts = [n for n, line in enumerate(lines) if _START.match(line)][:MAX_STARTS]
     for start in starts:
@@ -234,12 +240,18 @@ def _bare(text: str, entry: str) -> _Block | None:
             error = _error_line(code)
             if error is None:
                 if _defines(code, entry):
-                    return _Block(code, 0, len(text), 0)
+                    left_behind = any(_imports(line) for line in lines[:start])
+                    return None if left_behind and not _imports(code) else _Block(code, 0, len(text), 0)
                 break
             stop = start + min(error - 1, stop - start - 1)
             if entry not in "\n".join(lines[start:stop]):
                 break
     return None
+
+
+def _imports(code: str) -> bool:
+    """True where the text is Python that imports something."""
+    return _error_line(code) is None and re.search(r"^(?:import|from) ", code, re.MULTILINE) is not None
 
 
 def _ends_early(text: str, entry: str) -> bool:
