@@ -19,8 +19,8 @@ MATRIX_RATE = 5.0  # Muon's learning rate over AdamW's; ours
 def orthogonal(matrices: torch.Tensor) -> torch.Tensor:
     """Newton-Schulz: each of [n, rows, columns] towards the nearest matrix with equal singular values, in bf16.
 
-    torch.optim.Muon's iteration and coefficients, for a stack: a tenth of the products, each large enough for its
-    cores. In fp32 on a CPU whose instructions have no bf16.
+    torch.optim.Muon's iteration and coefficients, for a stack: fewer launches on a GPU, the same arithmetic. In fp32 on
+    a CPU whose instructions have no bf16.
 
     >>> q = orthogonal(torch.randn(3, 8, 4, generator=torch.Generator().manual_seed(0)))
     >>> bool((torch.linalg.svdvals(q.float()) - 1).abs().max() < 0.5)
