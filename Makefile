@@ -44,7 +44,7 @@ browser-test: $(READY) ## open and run the notebooks and pages in a real browser
 	@$(PY) -m pip install -q -c requirements.lock -e '.[browser]' || $(no_packages)
 	@command -v chromium google-chrome >/dev/null || $(PY) -m playwright install chromium \
 	|| echo "make: Chromium could not be installed; is there a network?" >&2
-	@$(PY) -m pytest tests -m browser -rs $(BROWSER)
+	@$(PY) -m pytest tests/browser -m browser -rs $(BROWSER)
 
 lint: $(READY) ## style, format, types, notebook rules
 	@$(PY) -m ruff check .

@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(900), pytest.mark.xdist_g
 
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SCREENSHOTS = ROOT / "outputs" / "browser"
+VIEWS = {"01": 1, "04": 2, "07": 1}  # interactive views of a notebook
 MINUTES = 12  # a notebook of the smoke profile takes about one on two quiet cores
 
 
@@ -69,6 +70,11 @@ def test_run_all(path: Path, browser: Browser, server: Server, tmp_path: Path) -
     exercises = [cell for cell in cells if "exercise" in tags_of(cell)]
     assert said.count("not attempted yet: ") == len(exercises)
     assert "Traceback" not in said
+    views = notebook.page.locator(".jp-CodeCell:has(details)").all()
+    assert len(views) == VIEWS.get(path.stem[:2], 0)
+    for view in views:
+        twin = view.locator("details").inner_text().split("to get its controls", 1)[1]
+        assert twin.split() == view.locator(".widget-html-content").inner_text().split(), "the twin is another state"
     notebook.save()
     check_page(browser, server.folder / notebook.path, tmp_path, SCREENSHOTS / "page")
     notebook.close()
