@@ -121,7 +121,8 @@ def judge(
         if name != "total"
     }
     own = [v.seconds["total"] - v.seconds.get("memory_wait", 0) - v.seconds.get("time_wait", 0) for v in verdicts]
-    shares["without_waiting"] = f"{statistics.median(own):.3f}/{percentile(own, 0.95):.3f}"
+    if own:
+        shares["without_waiting"] = f"{statistics.median(own):.3f}/{percentile(own, 0.95):.3f}"
     if len(verdicts) < len(candidates):
         shares["asked"] = str(len(candidates))
     line = row(section, "kzlib", seconds, [v.seconds["total"] for v in verdicts], good, busy.share, **shares)
