@@ -14,7 +14,7 @@ import torch
 
 from benchmarks import verifier as benchmark
 from kzlib.records import Candidate, Outcome, Task
-from kzlib.verifier import Verifier, gpu, gpu_references, gpu_stock, pool
+from kzlib.verifier import Verifier, gpu, gpu_baseline, gpu_references, gpu_stock, pool
 from tests import simulated_gpu
 
 TASK = Task("""import torch
@@ -143,6 +143,19 @@ def test_a_large_task_is_judged_with_one_set_resident(simulated: Verifier, monke
     assert sorted(v.outcome for v in verdicts) == [Outcome.PASS, Outcome.WRONG], [v.message for v in verdicts]
     (kept, _) = next(iter(simulated.judge.references._kept.values()))
     assert kept.sets.room == 1 and len(kept.sets._rows) <= 1
+
+
+def test_a_slow_float64_run_is_left_out(simulated: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task("import torch\nclass Model(torch.nn.Module):\n    def forward(self, x): return x.relu()\n"
+                "def get_inputs(): return [torch.randn(64)]\ndef get_init_inputs(): return []\n")  # fmt: skip
+    for pays in (True, False):
+        monkeypatch.setattr(gpu_baseline, "exact_pays", lambda rows, pays=pays: pays)
+        reference = gpu_baseline.GpuReference(
+            {"source": task.source, "seed": 3, "sets": 8, "plain": 2, "probes": True, "float64": True, "shake": False,
+             "shake_state": False}, [None], device="cpu",
+        )  # fmt: skip
+        reference.head()
+        assert (reference.row(0)["exact"] is not None) is pays
 
 
 def test_checks_of_tasks_run_on_the_device_too(simulated: Verifier) -> None:

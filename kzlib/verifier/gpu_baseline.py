@@ -14,7 +14,7 @@ import torch
 
 from kzlib.verifier import children, gpu_wire
 from kzlib.verifier.gpu_clock import DEVICE, Clock, timed_call
-from kzlib.verifier.gpu_plan import LARGE, Need
+from kzlib.verifier.gpu_plan import LARGE, Need, exact_pays
 from kzlib.verifier.gpu_sizes import bytes_of
 from kzlib.verifier.ops import OpLog
 from kzlib.verifier.reference import PLAIN, SHIFTED, Reference, TaskError
@@ -56,7 +56,8 @@ def reference_main(borrower: gpu_wire.Borrower, clock: Clock, job: dict[str, Any
 class GpuReference(Reference):
     """A reference whose weights and inputs are made on the device, and whose sets are made when they are asked for.
 
-    Where one set and its answer pass `gpu_plan.LARGE` there are two sets instead of four and no float64 run.
+    Where one set and its answer pass `gpu_plan.LARGE` there are two sets instead of four and no float64 run; none
+    either where convolutions would make it slow.
     """
 
     multiple = 16  # Triton compiles again for a length that 16 stops dividing
@@ -80,7 +81,8 @@ class GpuReference(Reference):
         del inputs, output, model
         self._restore(before)
         self.first = before
-        self.exact = self._exact_model(self.model) if self.job["float64"] and not self.need.large else None
+        exact = self.job["float64"] and not self.need.large and exact_pays(log.rows)
+        self.exact = self._exact_model(self.model) if exact else None
         self.kinds = [k for k in self.planned() if not self.need.large or k in (PLAIN, SHIFTED)]
         if self.need.large and len(self.kinds) > 2:
             self.kinds = [PLAIN, SHIFTED]

@@ -5,16 +5,19 @@ Pure functions; `gpu_lanes.Memory` hands out what they ask for. Source: issue 4,
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kzlib.verifier.compare import CHUNK
+from kzlib.verifier.ops import FAMILY
 
 CONTEXT = 700 << 20  # bytes a process's context, library workspaces and cache flusher take
 ARENA = 64 << 20  # lent to every child before its job is known; half to read, half to answer
 LARGE = 1 << 30  # one input set and its answer beyond this: two sets instead of four and no float64 run
 RESIDENT = 2 << 30  # bytes of one task's input sets that stay with the judge, at least one set
 UNKNOWN = 256 << 20
+EXACT_FLOPS = 10**10  # of one call's convolutions: in float64 an H200 does 0.12 TFLOP/s of them, and a set takes three
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,17 @@ def reserve(need: Need) -> int:
     fetching = reference + candidate + rows + comparing
     timed = 6 * need.inputs + 6 * need.outputs + 2 * need.workspace + 4 * need.weights
     return max(fetching, timed)
+
+
+def exact_pays(ops: Iterable[Mapping[str, Any]]) -> bool:
+    """False where float64 runs of a task would take minutes: a card's library has no fast convolution of that type.
+
+    >>> exact_pays([{"op": "convolution", "flops": 10**9}, {"op": "mm", "flops": 10**13}])
+    True
+    >>> exact_pays([{"op": "convolution", "flops": 4 * 10**11}])
+    False
+    """
+    return sum(row["flops"] for row in ops if FAMILY.get(row["op"], row["op"]) == "convolution") <= EXACT_FLOPS
 
 
 def standing(workers: int, baselines: int, keep: int) -> int:
