@@ -199,12 +199,15 @@ from pathlib import Path
 root, folder = Path(sys.argv[1]), Path(sys.argv[2])
 package = types.ModuleType("kernelbench"); package.__path__ = [str(root / "src" / "kernelbench")]
 sys.modules["kernelbench"] = package  # its __init__ needs model clients; the evaluator does not
-for name in ("datasets", "requests"):  # asked for at import, not by the evaluator
+CLIENTS = {"datasets": "load_dataset Dataset", "requests": "", "dotenv": "load_dotenv", "openai": "OpenAI",
+           "litellm": "completion", "tqdm": "tqdm"}  # asked for at import, not by the evaluator
+for name, members in CLIENTS.items():
     try:
         __import__(name)
     except ImportError:
         sys.modules[name] = types.ModuleType(name)
-        sys.modules[name].load_dataset = sys.modules[name].Dataset = None
+        for member in members.split():
+            setattr(sys.modules[name], member, lambda *_, **__: None)
 from kernelbench import eval as evaluator
 import torch
 torch.zeros(1, device="cuda")
@@ -283,11 +286,14 @@ def real(verifier: Any, tasks: list[Task], candidates: list[Candidate], limit: f
     return line
 
 
-def against_itself(verifier: Any, tasks: list[Task], pairs: int, limit: float) -> dict[str, Any]:
+def against_itself(verifier: Any, tasks: list[Task], pairs: int, limit: float, out: Path) -> dict[str, Any]:
     """Reference as its own candidate: how often would it look faster than 1.05x or slower than 0.95x?"""
     candidates = benchmark_candidates.copies(tasks, max(1, pairs // len(tasks)))
     line, verdicts = judge(verifier, "aa", tasks, candidates, "pass", protocol="keck", limit=limit)
     timed = [v.timing for v in verdicts if v.timing is not None]
+    each_task(out, ["task", "speedup", "launch_bound", "candidate_us", "spread", "n"],
+              [[task_name(tasks, v.task_id), v.timing.speedup, v.timing.launch_bound, v.timing.candidate_us,
+                v.timing.spread, v.timing.n] for v in verdicts if v.timing is not None])  # fmt: skip
     off = [t.speedup for t in timed if not 0.95 <= t.speedup <= 1.05]
     bound = [t.speedup for t in timed if t.launch_bound and not 0.95 <= t.speedup <= 1.05]
     line["note"] += f"; outside_5_percent={len(off)} of {len(timed)}; of these launch bound={len(bound)}"
@@ -406,7 +412,7 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, out: Path, known: dic
         step("cuda", lambda: group("cuda", "cuda_relu"))
         step("nvrtc", lambda: group("nvrtc", "nvrtc_relu"))
         step("real", lambda: real(verifier, *full, limit, out.with_name("verifier-real.csv")))
-        step("aa", lambda: against_itself(verifier, mixed, arguments.pairs, limit))
+        step("aa", lambda: against_itself(verifier, mixed, arguments.pairs, limit, out.with_name("verifier-aa.csv")))
         step("self", lambda: as_candidate(verifier, few[:4], limit))
         step("zeros", lambda: zeros(verifier, checkout, limit, out.with_name("verifier-zeros.csv")))
     step("kernelbench", lambda: kernelbench(checkout, *full, limit, out.with_name("verifier-kernelbench.csv")))
