@@ -145,7 +145,8 @@ def test_a_large_task_is_judged_with_one_set_resident(simulated: Verifier, monke
     assert kept.sets.room == 1 and len(kept.sets._rows) <= 1
 
 
-def test_a_slow_float64_run_is_left_out(simulated: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_float64_run_is_left_out(simulated: Verifier, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)  # where a task's source is written
     task = Task("import torch\nclass Model(torch.nn.Module):\n    def forward(self, x): return x.relu()\n"
                 "def get_inputs(): return [torch.randn(64)]\ndef get_init_inputs(): return []\n")  # fmt: skip
     for pays in (True, False):
