@@ -126,9 +126,6 @@ def _as_functions(line: str, values: set[str]) -> str:
 
 
 def _chunk(arguments: tuple[Sequence[tuple[str, ...]], int]) -> list[Written]:
-    import torch
-
-    torch.set_num_threads(1)
     sets, seed = arguments
     made = (module_for(apis, random.Random(f"{seed}/{apis}")) for apis in sets)  # noqa: S311
     return [written for written in made if written is not None]
@@ -141,10 +138,12 @@ def modules(
 
     The same whatever the number of workers (None or 0: as many as cores, up to 8).
     """
+    from kzlib.teacher.sample import single_threaded
+
     jobs = [(sets[k : k + CHUNK], seed) for k in range(0, len(sets), CHUNK)]
     workers = min(workers or min(8, len(os.sched_getaffinity(0))), len(jobs))
     if workers <= 1:
         yield from ((len(job[0]), _chunk(job)) for job in jobs)
         return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), single_threaded) as pool:
         yield from ((len(job[0]), part) for job, part in zip(jobs, pool.map(_chunk, jobs), strict=True))

@@ -1,8 +1,8 @@
 """Cold start: supervised fine-tuning of both roles on the teacher's verified corpus, through TRL's SFTTrainer.
 
-The loss is on the completion alone. A batch is a random draw, sorted by length and cut into micro-batches, so that a
-step sees kernels of all kinds and little of a CPU's time goes to padding; the whole order is drawn from the seed
-beforehand, so a resumed run sees the same batches. Source: issue 6 item 7.
+The loss is on the completion alone. A batch is a random draw, so that a step sees kernels of all kinds, packed into
+lines, so that little time goes to padding; the whole order is drawn from the seed beforehand, so a resumed run sees the
+same batches. Source: issue 6 item 7.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -21,6 +22,7 @@ from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
 from kzlib.muon import MuonAdamW
+from kzlib.packing import packed
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
 from kzlib.proposals import Written
 from kzlib.records import Candidate, Task
@@ -114,16 +116,12 @@ def batch_order(lengths: Sequence[int], batch_size: int, steps: int, seed: int) 
 
 
 def micro_batches(settings: SFTSettings) -> int:
-    """Parts in which a process works through its share of a batch: 8 where padding costs time, else 1.
+    """Parts in which a process works through its share of a batch: a pretrained model's do not fit a card at once.
 
-    A GPU waits for launches, not for arithmetic, with a model from scratch.
-
-    >>> micro_batches(SFTSettings(steps=1, batch_size=32)), micro_batches(SFTSettings(steps=1, batch_size=6))
-    (8, 2)
+    >>> micro_batches(SFTSettings(steps=1, batch_size=32)), micro_batches(SFTSettings(steps=1, muon=True))
+    (8, 1)
     """
-    if settings.muon and settings.device != "cpu":
-        return 1
-    return math.gcd(8, settings.batch_size // _processes() or 1)
+    return 1 if settings.muon else math.gcd(8, settings.batch_size // _processes() or 1)
 
 
 def _processes() -> int:
@@ -169,7 +167,7 @@ def trainer_arguments(settings: SFTSettings, folder: str | os.PathLike[str], eva
         adam_beta2=0.98,  # ours: short runs forget early gradients sooner
         max_grad_norm=1.0,
         max_length=settings.max_tokens,
-        packing=False,  # one long row of all would cost its length squared in SDPA's attention
+        packing=False,  # `kzlib.packing` does: TRL's one long row would cost its length squared in SDPA's attention
         dataset_kwargs={"skip_prepare_dataset": True},  # labels are made by `encode`
         train_sampling_strategy="sequential",
         eval_strategy="steps" if evaluates and settings.eval_every else "no",
@@ -216,6 +214,7 @@ def cold_start(
         train_dataset=train.select(order),
         eval_dataset=heldout,
         processing_class=tokenizer,
+        data_collator=partial(packed, padding=tokenizer.pad_token_id),
         optimizers=(_optimizer(model, settings), None),
         callbacks=[_Log(log, on_step, tokens), *([RewindStepLog(log)] if log else [])],
     )

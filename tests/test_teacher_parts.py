@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,17 @@ from kzlib.teacher.graph import graph_from_json, graph_to_json, trace
 from kzlib.teacher.host import size_text
 from kzlib.teacher.pairs import broken, read_pairs, speed_pairs, write_pairs
 from kzlib.teacher.writer import Corpus, fill, read
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_writing_samples_leaves_the_callers_threads_alone(workers: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert len(list(generate(2, seed=1, families=["activation"], workers=workers))) == 2
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 class PythonText(Emitter):

@@ -72,10 +72,14 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
     return None
 
 
-def _chunk(arguments: tuple[int, int, int, Backend, tuple[str, ...] | None, str]) -> list[Sample]:
+def single_threaded() -> None:
+    """For worker processes, as many as cores. Never for a caller's own process, which goes on to train."""
     import torch
 
     torch.set_num_threads(1)
+
+
+def _chunk(arguments: tuple[int, int, int, Backend, tuple[str, ...] | None, str]) -> list[Sample]:
     seed, start, stop, backend, families, styles = arguments
     made = (sample(seed, k, backend, families, styles) for k in range(start, stop))
     return [s for s in made if s is not None]
@@ -126,7 +130,7 @@ def chunks(
     if workers == 1:
         yield from map(_chunk, jobs)
         return
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), single_threaded)
     try:
         pending = [pool.submit(_chunk, next(jobs)) for _ in range(2 * workers)]
         while True:
