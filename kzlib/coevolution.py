@@ -96,17 +96,24 @@ def trainer_arguments(settings: GroupSettings, folder: str | os.PathLike[str], *
     )
 
 
-def draw(items: Sequence[Any], wanted: int, seed: int, first: Callable[[Any], bool] = lambda item: True) -> list[Any]:
-    """`wanted` items in a seeded order: those that `first` prefers, then the others, then round again if they run out.
+FRONTIER_PASSES = 4  # turns of modules solved now and then before others have one (ours): flat groups teach nothing
 
-    >>> draw(["a", "b"], 4, seed=1, first=lambda item: item == "b")
-    ['b', 'a', 'b', 'a']
+
+def draw(
+    items: Sequence[Any], wanted: int, seed: int, first: Callable[[Any], bool] = lambda item: True, passes: int = 1
+) -> list[Any]:
+    """`wanted` items in a seeded order: `passes` times those that `first` prefers, then the others, then round again
+    if they run out.
+
+    >>> draw(["a", "b"], 4, seed=1, first=lambda item: item == "b", passes=2)
+    ['b', 'b', 'a', 'b']
     """
     if not items:
         raise ValueError("there is nothing to draw from: run the stage before this one again with a larger harvest")
     order = list(items)
     random.Random(seed).shuffle(order)  # noqa: S311
-    order.sort(key=lambda item: not first(item))
+    preferred, rest = [i for i in order if first(i)], [i for i in order if not first(i)]
+    order = preferred * passes + rest
     return [order[i % len(order)] for i in range(wanted)]
 
 
@@ -171,13 +178,14 @@ def coder_phase(
     stabilizers: Sequence[str] = (),
     on_step: OnStep | None = None,
 ) -> list[dict[str, Any]]:
-    """Train the Coder in place by CA-GRPO on the harvested modules, those solved now and then first.
+    """Train the Coder in place by CA-GRPO on the harvested modules, those solved now and then first and more often.
 
     `stabilizers` names what of MusaCoder's is on: "mirror_pop", "dynamic_retry", "ladder", "prime_echo" (the last two
     replace CA-GRPO's reward by their own).
     """
     wanted = settings.steps * settings.prompts_per_step
-    tasks = draw(pool, wanted, child_seed(settings.seed, "modules"), first=lambda t: 0 < rates.get(t.id, 0) < 1)
+    open_ones = {task_id for task_id, rate in rates.items() if 0 < rate < 1}
+    tasks = draw(pool, wanted, child_seed(settings.seed, "modules"), lambda t: t.id in open_ones, FRONTIER_PASSES)
     rows = []
     for i, task in enumerate(tasks):
         backend = backends[i % len(backends)]
