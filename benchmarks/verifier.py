@@ -4,8 +4,9 @@ Sections: `floor` (fresh CUDA contexts, warm children and lean builds a second: 
 `cuda`, `nvrtc` (small tasks, every candidate another source, cold and again), `real` (KernelBench tasks at full size,
 the teacher's kernels), `kernelbench` (the same candidates through the checkout's own `eval_kernel_against_ref`), `aa`
 (reference against itself, timed), `self` (reference as its own candidate, strict), `zeros` (a kernel of zeros on
-every task of levels 1 and 2). Each stops after `--seconds`. Without a GPU only `interpreter` runs. Rows go to
-`benchmarks/results/` as CSV with device, versions and date; a section that is run again replaces its rows.
+every task of levels 1 and 2). Each stops after `--seconds`. Without a GPU only `interpreter` runs, and `zeros` on
+tasks shrunk for it. Rows go to `benchmarks/results/` as CSV with device, versions and date; a section that is run again
+replaces its rows.
 """
 
 from __future__ import annotations
@@ -312,7 +313,7 @@ def as_candidate(verifier: Any, tasks: list[Task], limit: float) -> dict[str, An
 
 def zeros(verifier: Any, checkout: Path, limit: float, out: Path) -> dict[str, Any]:
     """A kernel that writes zeros, on every task of levels 1 and 2: none may pass."""
-    tasks, candidates = benchmark_candidates.zeros(checkout)
+    tasks, candidates = benchmark_candidates.zeros(checkout, verifier.device == "cpu")
     line, verdicts = judge(verifier, "zeros", tasks, candidates, "wrong", limit=limit)
     counts = Counter(str(v.outcome) for v in verdicts)
     line["note"] = f"passed={counts.pop('pass', 0)}; " + "; ".join(f"{k}={n}" for k, n in counts.items())
@@ -380,8 +381,10 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, out: Path, known: dic
     from kzlib.tasks import load_tasks
     from kzlib.verifier import Verifier
 
-    wanted = arguments.sections.split(",") if gpu else ["interpreter"]
     names, limit, checkout = [n for n in arguments.tasks.split(",") if n], arguments.seconds, arguments.kernelbench
+    wanted = arguments.sections.split(",")
+    if not gpu:
+        wanted = ["interpreter", *(["zeros"] if checkout and "zeros" in wanted else [])]
     needs_real = checkout is not None and {"real", "aa", "self", "kernelbench"} & set(wanted)
     full = benchmark_candidates.real(checkout, names, arguments.real) if needs_real else ([], [])
     few = [t for t in full[0] if Path(t.origin).stem] or benchmark_candidates.small("triton_relu", 8, 1)[0]
@@ -411,11 +414,11 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, out: Path, known: dic
         step("triton", lambda: group("triton", "triton_relu"))
         step("cuda", lambda: group("cuda", "cuda_relu"))
         step("nvrtc", lambda: group("nvrtc", "nvrtc_relu"))
-        step("real", lambda: real(verifier, *full, limit, out.with_name("verifier-real.csv")))
-        step("aa", lambda: against_itself(verifier, mixed, arguments.pairs, limit, out.with_name("verifier-aa.csv")))
+        step("real", lambda: real(verifier, *full, limit, out.with_name(f"{out.stem}-real.csv")))
+        step("aa", lambda: against_itself(verifier, mixed, arguments.pairs, limit, out.with_name(f"{out.stem}-aa.csv")))
         step("self", lambda: as_candidate(verifier, few[:4], limit))
-        step("zeros", lambda: zeros(verifier, checkout, limit, out.with_name("verifier-zeros.csv")))
-    step("kernelbench", lambda: kernelbench(checkout, *full, limit, out.with_name("verifier-kernelbench.csv")))
+        step("zeros", lambda: zeros(verifier, checkout, limit, out.with_name(f"{out.stem}-zeros.csv")))
+    step("kernelbench", lambda: kernelbench(checkout, *full, limit, out.with_name(f"{out.stem}-kernelbench.csv")))
 
 
 if __name__ == "__main__":
