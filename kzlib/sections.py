@@ -77,7 +77,7 @@ class CorpusSection(_Section):
 
 
 class SftSection(_Section):
-    sft_steps: Count  # optimiser steps for each of Coder and Proposer
+    sft_steps: Count  # optimiser steps of the Coder; the Proposer takes half as many
     sft_batch: Count  # samples a step
     sft_learning_rate: Positive  # peak, after warm-up
     sft_save_every: Count  # steps between checkpoints that a killed run continues from
