@@ -105,7 +105,7 @@ def draw(
     """`wanted` items in a seeded order: `passes` times those that `first` prefers, then the others, then round again
     if they run out; all mixed, so that a curve over steps shows training and not who came first.
 
-    >>> sorted(draw(["a", "b", "c"], 3, seed=1, first=lambda item: item == "b", passes=2))
+    >>> sorted(draw(["a", "b"], 3, seed=1, first=lambda item: item == "b", passes=2))
     ['a', 'b', 'b']
     """
     if not items:
