@@ -88,15 +88,16 @@ def _copy(source: Path, target: Path, names: list[str]) -> None:
 
 
 def _checkpoint(run: Run, copy: Run, checkpoint: str) -> None:
-    for name in (checkpoint, "tokenizer"):
-        source = run.require(f"checkpoints/{name}", made_by="02_sft_cold_start or 04_coder_rl")
-        if size(source) > CHECKPOINT_LIMIT:
-            raise ValueError(f"checkpoints/{name} has {size(source) >> 20} MiB, {CHECKPOINT_LIMIT >> 20} are the most")
-        for path in sorted(source.rglob("*")):
-            if path.is_file():
-                target = copy.root / path.relative_to(run.root)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, target)
+    source = run.require(f"checkpoints/{checkpoint}", made_by="02_sft_cold_start or 04_coder_rl")
+    if size(source) > CHECKPOINT_LIMIT:
+        raise ValueError(
+            f"checkpoints/{checkpoint} has {size(source) >> 20} MiB, {CHECKPOINT_LIMIT >> 20} are the most"
+        )
+    for path in sorted(source.rglob("*")):
+        if path.is_file():
+            target = copy.root / path.relative_to(run.root)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
 
 
 def _finish(run: Run, copy: Run, limit: int) -> None:

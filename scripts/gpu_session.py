@@ -151,15 +151,14 @@ def texts(root: Path) -> Iterator[Path]:
     """Every file of the run that is not a weight, a training checkpoint or a page that can be made again."""
     for path in sorted(root.rglob("*")):
         inside = path.relative_to(root).parts
-        heavy = inside[0] == "checkpoints" and inside[1:2] != ("tokenizer",)
-        heavy = heavy or any(part.startswith("checkpoint-") for part in inside)
+        heavy = inside[0] == "checkpoints" or any(part.startswith("checkpoint-") for part in inside)
         if path.is_file() and not heavy and path.suffix not in (".html", ".part") and path.name != ".lock":
             yield path
 
 
 def weights(root: Path) -> list[Path]:
     """Checkpoint folders, those that the next stages need first: newest Coder, newest Proposer, the cold start."""
-    found = [p for p in (root / "checkpoints").glob("*") if p.is_dir() and p.name != "tokenizer" and p.name[0] != "."]
+    found = [p for p in (root / "checkpoints").glob("*") if p.is_dir() and p.name[0] != "."]
 
     def turn(path: Path) -> int:
         return int(path.name.rpartition(".r")[2]) if ".r" in path.name else 0

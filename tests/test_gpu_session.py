@@ -13,7 +13,7 @@ import gpu_session
 
 
 def run_folder(root: Path) -> Path:
-    for name in ("sft_coder", "coder.r1", "coder.r2", "proposer.r2", "tokenizer"):
+    for name in ("sft_coder", "coder.r1", "coder.r2", "proposer.r2"):
         (root / "checkpoints" / name).mkdir(parents=True)
         (root / "checkpoints" / name / "model.safetensors").write_bytes(name.encode() * 900)
     for path, text in (

@@ -34,7 +34,7 @@ def root(tmp_path_factory):
         document["cells"][0]["source"] += ["\n", f"read from {SECRET} on {HOST}"]
         notebook.write_text(json.dumps(document))
         run.write_text("checkpoints/coder.r1/weights.bin", "w" * 1000)
-        run.write_text("checkpoints/tokenizer/t.json", "{}")
+        run.write_text("checkpoints/coder.r1/tokenizer.json", "{}")
         run.record("coder.r1", "checkpoints/coder.r1", kind="checkpoint")
         run.write_text("notebooks/.05_evaluation.running.ipynb", "{}")
         run.write_text("logs/05_evaluation.log", SECRET)
@@ -143,7 +143,7 @@ def test_command_ships_a_small_checkpoint_when_asked_and_replaces_an_earlier_cop
     assert main(["publish", "smoke/whole", "--name", "shipped", "--checkpoint", "coder.r1"]) == 0
     assert "published/shipped" in capsys.readouterr().out
     assert (root / "published/shipped/checkpoints/coder.r1/weights.bin").exists()
-    assert (root / "published/shipped/checkpoints/tokenizer/t.json").exists()
+    assert (root / "published/shipped/checkpoints/coder.r1/tokenizer.json").exists()
 
 
 def test_git_would_take_a_published_run_and_no_other():
