@@ -47,6 +47,8 @@ def main(out: str) -> None:
     if trainer.accelerator.is_main_process:
         rewards = trainer._scored[0].flatten().tolist()
         Path(out).write_text(json.dumps({"rewards": rewards, "advantages": gathered, "local": sizes}))
+    trainer.accelerator.wait_for_everyone()
+    trainer.accelerator.end_training()  # or whoever is last loses its connection and aborts
 
 
 if __name__ == "__main__":

@@ -284,10 +284,15 @@ def test_harvest_ends_when_nothing_is_ever_valid(tmp_path: Path) -> None:
 
 def test_modules_solved_now_and_then_come_first_and_a_short_pool_goes_round() -> None:
     pool = list("abcde")
-    order = draw(pool, 7, seed=5, first=lambda x: x in "cd")
-    assert set(order[:2]) == {"c", "d"}
-    assert sorted(order[:5]) == pool
-    assert order[5:] == order[:2]
+
+    def drawn(wanted: int, passes: int = 1) -> list[str]:
+        return draw(pool, wanted, 5, lambda x: x in "cd", passes)
+
+    assert sorted(drawn(2)) == ["c", "d"]
+    assert sorted(drawn(7)) == list("abccdde")
+    assert sorted(drawn(6, passes=3)) == list("cccddd")
+    assert drawn(7) == drawn(7)
+    assert drawn(40, passes=3) != sorted(drawn(40, passes=3), key=lambda x: x not in "cd")  # mixed over the steps
 
 
 def test_zero_steps_leaves_the_weights(tmp_path: Path) -> None:
