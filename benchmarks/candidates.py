@@ -21,6 +21,9 @@ import triton
 import triton.language as tl
 
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
 @triton.jit
 def _zeros(y_ptr, n, BLOCK: tl.constexpr):
     index = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -29,7 +32,7 @@ def _zeros(y_ptr, n, BLOCK: tl.constexpr):
 
 def _filled(value):
     if isinstance(value, torch.Tensor):
-        y = torch.empty(value.shape, dtype=value.dtype, device="cuda")
+        y = torch.empty(value.shape, dtype=value.dtype, device=DEVICE)
         if y.numel():
             _zeros[(triton.cdiv(y.numel(), 1024),)](y, y.numel(), BLOCK=1024)
         return y
