@@ -327,3 +327,14 @@ def test_a_hostile_text_takes_no_more_than_moments():
         "`" * 100000,
     ]:
         assert extract(text).code is None
+
+
+def test_a_class_below_imports_that_do_not_parse_is_no_code() -> None:
+    broken = (
+        "import torch\nimport triton\n\n\ndef kernel(x):\n    row = 1\n        m = 2\n\n\nclass ModelNew:\n    pass\n"
+    )
+    found = extract(broken)
+    assert found.code is None and found.outcome is Outcome.NO_CODE
+    assert "line 7 is 'm = 2'" in found.notes[0]
+    told = extract("First import torch.\n\nimport torch\n\n\nclass ModelNew:\n    pass\n")
+    assert told.code is not None and told.code.startswith("import torch")
