@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from kzlib.coevolution import GroupSettings, coder_phase, stabilized
 from kzlib.records import Candidate, Outcome, Task, Timing, Verdict
 from kzlib.rewards import CoderReward
 from kzlib.stabilizers import Echo, EchoReward, Failure, Ladder, RetryBuffer, ladder, mirror_pop, prime_echo, rung
-from kzlib.training import read_steps
+from kzlib.training import TimeIsUpError, read_steps
 
 SETTINGS = GroupSettings(
     steps=4, prompts_per_step=2, group_size=4, micro_batch=4, learning_rate=1e-2, max_new_tokens=6, save_every=2, seed=3
@@ -147,7 +148,11 @@ def test_all_failed_prompts_come_back_with_their_error(tmp_path: Path, monkeypat
 def test_retry_and_resume_give_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RetryBuffer.__init__, "__defaults__", (64, 0.5, 0))
     whole, _ = run(tmp_path / "a", ["dynamic_retry"])
-    run(tmp_path / "b", ["dynamic_retry"], steps=2)
+    with monkeypatch.context() as clock:
+        clock.setenv("KZ_STOP_AT", str(time.time()))
+        for step in (1, 2):
+            with pytest.raises(TimeIsUpError, match=f"saved at step {step}"):
+                run(tmp_path / "b", ["dynamic_retry"])
     again, _ = run(tmp_path / "b", ["dynamic_retry"])
     assert policy.fingerprint(whole) == policy.fingerprint(again)
 
