@@ -65,12 +65,16 @@ def leftovers(text: str, names: Iterable[str] = ()) -> list[str]:
 def notebook(text: str, names: Iterable[str] = ()) -> str:
     """An executed notebook without what papermill and Lab noted of the machine and the hour; outputs are kept, cleaned.
 
-    Pictures are left as they are.
+    Pictures are left as they are, each once: the same picture as HTML, which Lab shows for its alt text, goes.
     """
     document = json.loads(text)
     document["metadata"] = {k: v for k, v in document["metadata"].items() if k in ("kernelspec", "language_info")}
     for cell in document["cells"]:
         cell["metadata"] = {k: v for k, v in cell["metadata"].items() if k in ("tags", "jupyter")}
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "image/png" in data and "".join(data["image/png"]).strip() in "".join(data.get("text/html", "")):
+                del data["text/html"]
     return json.dumps(_strings(document, list(names)), indent=1, ensure_ascii=False) + "\n"
 
 

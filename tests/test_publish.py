@@ -177,3 +177,17 @@ def test_published_runs_of_this_repository_are_clean():
         publish.check(Run(folder, "published", folder.name))
         for path, text in texts(folder).items():
             assert not re.search(r"(?<![\w.])/(home|Users)/\w", text), path
+
+
+def test_a_published_notebook_holds_a_picture_once_and_keeps_its_alt_text():
+    picture, alt = "iVBORw0KGgo=", {"image/png": {"alt": "Two bars"}}
+    both = {"image/png": picture, "text/html": f'<img alt="Two bars" src="data:image/png;base64,{picture}">'}
+    outputs = [
+        {"output_type": "display_data", "data": both, "metadata": alt},
+        {"output_type": "display_data", "data": {"image/png": picture, "text/html": "<b>a table</b>"}, "metadata": {}},
+    ]
+    cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": outputs}
+    said = json.loads(sanitise.notebook(json.dumps({"metadata": {}, "cells": [cell]})))["cells"][0]["outputs"]
+    assert said[0]["data"] == {"image/png": picture}
+    assert said[0]["metadata"] == alt
+    assert said[1]["data"]["text/html"] == "<b>a table</b>"
