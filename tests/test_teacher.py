@@ -256,7 +256,7 @@ def test_a_foreign_task_does_not_run_in_this_process(tmp_path: Path) -> None:
 
 def test_an_instance_norm_after_a_number_is_refused_not_an_error():
     from kzlib.teacher.draft import Draft
-    from kzlib.teacher.grammar_ops import norm
+    from kzlib.teacher.operators.norms import norm
 
     assert not norm(Draft(random.Random(0), "plain", []), "torch.nn.functional.instance_norm")
 

@@ -12,8 +12,20 @@ import random
 import re
 from collections.abc import Sequence
 
-from kzlib.teacher import grammar_ops as g
 from kzlib.teacher.draft import RANGES, Draft
+from kzlib.teacher.operators import (
+    attention,
+    gates,
+    indexing,
+    layout,
+    losses,
+    norms,
+    products,
+    reductions,
+    resizing,
+    windows,
+)
+from kzlib.teacher.operators.common import Write, channels, last
 from kzlib.teacher.pointwise_rows import rows
 
 POINTWISE = rows()
@@ -22,45 +34,45 @@ N = "torch.nn."
 F = "torch.nn.functional."
 
 # API names by family: what writes them is the function beside
-STRUCTURED: dict[str, tuple[g.Write, str]] = {
+STRUCTURED: dict[str, tuple[Write, str]] = {
     "matmul": (
-        g.matmul,
+        products.matmul,
         "torch.matmul torch.mm torch.bmm torch.mv torch.addmm torch.baddbmm torch.outer torch.dot torch.einsum "
         "torch.inner torch.tensordot torch.linalg.multi_dot",
     ),
-    "linear": (g.linear, f"{N}Linear {F}linear"),
-    "bilinear": (g.bilinear, f"{N}Bilinear {F}bilinear"),
-    "conv": (g.conv, " ".join(f"{N}Conv{n}d {F}conv{n}d" for n in (1, 2, 3))),
-    "conv_transpose": (g.conv, " ".join(f"{N}ConvTranspose{n}d {F}conv_transpose{n}d" for n in (1, 2, 3))),
+    "linear": (products.linear, f"{N}Linear {F}linear"),
+    "bilinear": (products.bilinear, f"{N}Bilinear {F}bilinear"),
+    "conv": (windows.conv, " ".join(f"{N}Conv{n}d {F}conv{n}d" for n in (1, 2, 3))),
+    "conv_transpose": (windows.conv, " ".join(f"{N}ConvTranspose{n}d {F}conv_transpose{n}d" for n in (1, 2, 3))),
     "pooling": (
-        g.pool,
+        windows.pool,
         " ".join(f"{N}{k}Pool{n}d" for k in ("Max", "Avg", "AdaptiveAvg", "AdaptiveMax", "LP") for n in (1, 2, 3))
         + " "
         + " ".join(f"{F}{k}_pool{n}d" for k in ("max", "avg", "adaptive_avg", "adaptive_max") for n in (1, 2, 3)),
     ),
     "norm": (
-        g.norm,
+        norms.norm,
         f"{N}LayerNorm {N}RMSNorm {N}GroupNorm {N}BatchNorm1d {N}BatchNorm2d {N}BatchNorm3d {N}InstanceNorm1d {N}InstanceNorm2d "
         f"{N}InstanceNorm3d {N}LocalResponseNorm {F}layer_norm {F}rms_norm {F}group_norm {F}batch_norm {F}instance_norm {F}normalize "
         f"{F}local_response_norm",
     ),
     "softmax": (
-        g.softmax,
+        norms.softmax,
         f"{F}softmax {F}log_softmax {F}softmin {N}Softmax {N}LogSoftmax {N}Softmin {N}Softmax2d torch.logsumexp",
     ),
     "reduction": (
-        g.reduction,
+        reductions.reduction,
         "torch.sum torch.mean torch.max torch.min torch.amax torch.amin torch.argmax torch.argmin torch.any torch.all "
         "torch.prod torch.var torch.std torch.norm torch.linalg.norm torch.linalg.vector_norm torch.median torch.kthvalue "
         "torch.count_nonzero torch.var_mean torch.std_mean torch.nanmean",
     ),
     "distance": (
-        g.whole,
+        reductions.whole,
         f"torch.trace torch.dist torch.cdist {F}cosine_similarity {F}pairwise_distance {N}CosineSimilarity {N}PairwiseDistance",
     ),
-    "scan": (g.scan, "torch.cumsum torch.cumprod torch.cummax torch.logcumsumexp"),
+    "scan": (reductions.scan, "torch.cumsum torch.cumprod torch.cummax torch.logcumsumexp"),
     "loss": (
-        g.loss,
+        losses.loss,
         f"{N}CrossEntropyLoss {F}cross_entropy {N}NLLLoss {F}nll_loss {N}MSELoss {F}mse_loss {N}L1Loss {F}l1_loss {N}SmoothL1Loss "
         f"{F}smooth_l1_loss {N}HuberLoss {F}huber_loss {N}BCEWithLogitsLoss {F}binary_cross_entropy_with_logits {N}BCELoss "
         f"{F}binary_cross_entropy {N}KLDivLoss {F}kl_div {N}SoftMarginLoss {F}soft_margin_loss {N}MarginRankingLoss {F}margin_ranking_loss "
@@ -69,7 +81,7 @@ STRUCTURED: dict[str, tuple[g.Write, str]] = {
         f"{F}multilabel_soft_margin_loss",
     ),
     "layout": (
-        g.layout,
+        layout.layout,
         "torch.transpose torch.t torch.Tensor.T torch.Tensor.mT torch.permute torch.movedim torch.flatten torch.nn.Flatten torch.Tensor.view "
         "torch.reshape torch.unsqueeze torch.squeeze torch.flip torch.fliplr torch.flipud torch.roll torch.tril torch.triu torch.cat "
         "torch.stack torch.hstack torch.vstack torch.column_stack torch.Tensor.repeat torch.tile torch.repeat_interleave torch.chunk "
@@ -78,29 +90,29 @@ STRUCTURED: dict[str, tuple[g.Write, str]] = {
         "torch.atleast_1d torch.atleast_2d torch.atleast_3d",
     ),
     "index": (
-        g.index,
+        indexing.index,
         f"{N}Embedding {F}embedding torch.gather torch.take_along_dim torch.index_select torch.take torch.index_add "
         f"torch.scatter_add torch.sort torch.argsort torch.topk torch.bucketize torch.searchsorted {F}one_hot",
     ),
     "pad": (
-        g.pad,
+        resizing.pad,
         f"{F}pad "
         + " ".join(
             f"{N}{k}Pad{n}d" for k in ("Reflection", "Replication", "Zero", "Constant", "Circular") for n in (1, 2, 3)
         ),
     ),
     "resample": (
-        g.resize,
+        resizing.resize,
         f"{F}interpolate {N}Upsample {N}UpsamplingBilinear2d {N}UpsamplingNearest2d {F}pixel_shuffle {N}PixelShuffle "
         f"{F}pixel_unshuffle {N}PixelUnshuffle {F}unfold {N}Unfold",
     ),
-    "attention": (g.attention, f"{F}scaled_dot_product_attention {N}MultiheadAttention"),
-    "gate": (g.glu, f"{N}GLU {F}glu"),
-    "prelu": (g.prelu, f"{N}PReLU {F}prelu"),
-    "diff": (g.diff, "torch.diff"),
+    "attention": (attention.attention, f"{F}scaled_dot_product_attention {N}MultiheadAttention"),
+    "gate": (gates.glu, f"{N}GLU {F}glu"),
+    "prelu": (gates.prelu, f"{N}PReLU {F}prelu"),
+    "diff": (reductions.diff, "torch.diff"),
 }
 
-WRITERS: dict[str, tuple[g.Write, str]] = {
+WRITERS: dict[str, tuple[Write, str]] = {
     api: (
         write,
         {
@@ -202,10 +214,10 @@ def write_operator(d: Draft) -> bool:
         d.step(f"{x} / {d.pick(2.0, 3.0, 4.0, d.constant())}")
     elif kind == "bias" and d.rank in (2, 3, 4) and d.shape[1] > 1:
         if d.rank == 2:
-            b = d.module("bias", f"nn.Parameter(torch.randn({d.argument(g._last(d), d.shape[1])}))")
+            b = d.module("bias", f"nn.Parameter(torch.randn({d.argument(last(d), d.shape[1])}))")
         else:
             ones = ", ".join(["1"] * (d.rank - 2))
-            b = d.module("bias", f"nn.Parameter(torch.randn({d.argument(g._channels(d), d.shape[1])}, {ones}))")
+            b = d.module("bias", f"nn.Parameter(torch.randn({d.argument(channels(d), d.shape[1])}, {ones}))")
         d.step(f"{x} {d.pick('+', '*')} self.{b}")
     elif d.grown:
         d.step(f"{x} + {x} * {d.constant()}")

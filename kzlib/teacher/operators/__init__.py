@@ -1,0 +1,1 @@
+"""How the grammar writes structured operators: one module a kind, functions `(draft, api) -> bool`."""
