@@ -518,31 +518,14 @@ class TritonPrinter(Emitter):
 
     def dot_kernel(self) -> Printed:
         k = self.kernel
-        bm, bn, bk = self.schedule.get("tile", (64, 64, 32))
-        dot = next(e for e in walk(k.body) if e.op == "dot")
-        a, b, reduced = dot.args[0], dot.args[1], list(dot.attr[1:])
         self.arguments[("pointer", k.out.text)] = self._out_argument()
-        stored = k.store()
-        sizes: dict[str, str] = {}
-        for name, members in (("m", k.space.m), ("n", k.space.n), ("k", tuple(reduced))):
-            sizes[name] = self.length(product([v.attr[1] for v in members]), name.upper())
-        m, n, kk, z = (var(x, const(1 << 62)) for x in ("#m", "#n", "#k", "#z"))
-        self.bind(m, "m", {"m"})
-        self.bind(n, "n", {"n"})
-        body = substitute(k.body, {v.attr[0]: const(0) for v in (*k.space.m, *k.space.n, *k.space.batch) if is_unit(v)})
+        reduced = list(next(e for e in walk(k.body) if e.op == "dot").attr[1:])
+        sizes = {
+            name: self.length(product([v.attr[1] for v in members]), name.upper())
+            for name, members in (("m", k.space.m), ("n", k.space.n), ("k", tuple(reduced)))
+        }
+        body = self.dot_tile(sizes)
         dot = next(e for e in walk(body) if e.op == "dot")
-        a, b = dot.args
-        self.bind_flat(m, [v for v in k.space.m if not is_unit(v)], [body, stored], {"m"})
-        self.bind_flat(n, [v for v in k.space.n if not is_unit(v)], [body, stored], {"n"})
-        self.masks = {"m": f"m < {sizes['m']}", "n": f"n < {sizes['n']}"}
-        batch = [v for v in k.space.batch if not is_unit(v)]
-        self.bind(z, "z", set())
-        first, second = (1, 0) if k.space.across else (0, 1)
-        self.line(f"m = {self.program(first)} * BM + tl.arange(0, BM)[:, None]")
-        self.line(f"n = {self.program(second)} * BN + tl.arange(0, BN)[None, :]")
-        if batch:
-            self.bind_flat(z, batch, [body, stored], set())
-            self.line(f"z = {self.program(2)}")
         self.note("walk the inner dimension in tiles; the sum stays in fp32 registers")
         self.line("acc = tl.zeros((BM, BN), tl.float32)")
         stages = self.schedule.get("stages")
@@ -553,47 +536,69 @@ class TritonPrinter(Emitter):
         self.line(f"for s in {loop}:")
         self.indent += "    "
         self.line("k = s + tl.arange(0, BK)")
-        names, inside = [], set[str]()
-        for operand, text in ((a, "k[None, :]"), (b, "k[:, None]")):
-            self.bind(kk, text, {"k"})
-            self.names.discard(text)
-            self.masks["k"] = f"{text} < {sizes['k']}"
-            self.domains = [d for d in self.domains if d[1].attr[0] != "#k"]
-            self.domains = [d for d in self.domains if not set(d[0]) & set(reduced)]
-            for v in reduced:
-                self.roots.pop(v.attr[0], None)
-            self.bind_flat(kk, [v for v in reduced if not is_unit(v)], [operand], {"k"})
-            unit = {v.attr[0]: const(0) for v in reduced if is_unit(v)}
-            self.open_scope(operand)
-            name = self.text(substitute(operand, unit))
-            roots = {r for ld in walk(operand) if ld.op == "load" for r in self.roots_of(self.offset(ld))}
-            shape = "(BM, BK)" if operand is a else "(BK, BN)"
-            whole = roots >= ({"m", "k"} if operand is a else {"n", "k"})
-            names.append(name if whole else f"tl.broadcast_to({name}, {shape})")
-            inside.update(self.scopes.pop().memo.values())
+        inside: set[str] = set()
+        a, b = (self.dot_operand(dot.args[i], "mn"[i], reduced, sizes["k"], inside) for i in (0, 1))
         del self.masks["k"]
         self.loop_variables.clear()
         self.note("epilogue on the tile before it is written once")
         precision = self.schedule.get("precision", "ieee")
-        self.line(f'acc = tl.dot({names[0]}, {names[1]}, acc, input_precision="{precision}")')
+        self.line(f'acc = tl.dot({a}, {b}, acc, input_precision="{precision}")')
         self.indent = self.indent[:-4]
         if self.plain:
             self.names -= inside
         self.scopes[-1].memo[dot] = "acc"
         self.store_line(body)
-        self.constexprs = [("BM", str(bm)), ("BN", str(bn)), ("BK", str(bk))]
-        grid = [f"triton.cdiv({self.host_name(sizes['m'])}, {bm})", f"triton.cdiv({self.host_name(sizes['n'])}, {bn})"]
-        if k.space.across:
-            grid.reverse()
-        if batch:
-            grid.append(size_text(product([v.attr[1] for v in batch])))
         fused = any(e.label and e.dtype == "f32" for e in walk(body))
-        if self.schedule.get("autotune"):
-            tiles = [("BN", bn), ("BM", bm)] if k.space.across else [("BM", bm), ("BN", bn)]
-            for axis, (name, size) in enumerate(tiles):
-                grid[axis] = grid[axis].replace(f", {size})", f', meta["{name}"])')
-            return self.finish(f"lambda meta: ({', '.join(grid)})", ("tiling",) + (("fusion",) if fused else ()))
-        return self.finish(f"({', '.join(grid)})", ("tiling",) + (("fusion",) if fused else ()))
+        return self.finish(self.dot_grid(sizes), ("tiling",) + (("fusion",) if fused else ()))
+
+    def dot_tile(self, sizes: dict[str, str]) -> Expr:
+        """Names this program's rows m, columns n and batch z; returns the kernel's body without dimensions of one."""
+        k, stored = self.kernel, self.kernel.store()
+        m, n, z = (var(x, const(1 << 62)) for x in ("#m", "#n", "#z"))
+        self.bind(m, "m", {"m"})
+        self.bind(n, "n", {"n"})
+        body = substitute(k.body, {v.attr[0]: const(0) for v in (*k.space.m, *k.space.n, *k.space.batch) if is_unit(v)})
+        self.bind_flat(m, [v for v in k.space.m if not is_unit(v)], [body, stored], {"m"})
+        self.bind_flat(n, [v for v in k.space.n if not is_unit(v)], [body, stored], {"n"})
+        self.masks = {"m": f"m < {sizes['m']}", "n": f"n < {sizes['n']}"}
+        self.bind(z, "z", set())
+        first, second = (1, 0) if k.space.across else (0, 1)
+        self.line(f"m = {self.program(first)} * BM + tl.arange(0, BM)[:, None]")
+        self.line(f"n = {self.program(second)} * BN + tl.arange(0, BN)[None, :]")
+        if batch := [v for v in k.space.batch if not is_unit(v)]:
+            self.bind_flat(z, batch, [body, stored], set())
+            self.line(f"z = {self.program(2)}")
+        return body
+
+    def dot_operand(self, operand: Expr, side: str, reduced: list[Expr], length: str, inside: set[str]) -> str:
+        """One operand's tile: (BM, BK) for side "m", (BK, BN) for "n". Names made in the loop go to `inside`."""
+        kk, text = var("#k", const(1 << 62)), {"m": "k[None, :]", "n": "k[:, None]"}[side]
+        self.bind(kk, text, {"k"})
+        self.names.discard(text)
+        self.masks["k"] = f"{text} < {length}"
+        self.domains = [d for d in self.domains if d[1].attr[0] != "#k" and not set(d[0]) & set(reduced)]
+        for v in reduced:
+            self.roots.pop(v.attr[0], None)
+        self.bind_flat(kk, [v for v in reduced if not is_unit(v)], [operand], {"k"})
+        self.open_scope(operand)
+        name = self.text(substitute(operand, {v.attr[0]: const(0) for v in reduced if is_unit(v)}))
+        inside.update(self.scopes.pop().memo.values())
+        roots = {r for load in walk(operand) if load.op == "load" for r in self.roots_of(self.offset(load))}
+        if roots >= {side, "k"}:
+            return name
+        return f"tl.broadcast_to({name}, {'(BM, BK)' if side == 'm' else '(BK, BN)'})"
+
+    def dot_grid(self, sizes: dict[str, str]) -> str:
+        space, (bm, bn, bk) = self.kernel.space, self.schedule.get("tile", (64, 64, 32))
+        self.constexprs = [("BM", str(bm)), ("BN", str(bn)), ("BK", str(bk))]
+        tuned = bool(self.schedule.get("autotune"))
+        tiles = [("m", 'meta["BM"]' if tuned else str(bm)), ("n", 'meta["BN"]' if tuned else str(bn))]
+        grid = [f"triton.cdiv({self.host_name(sizes[name])}, {tile})" for name, tile in tiles]
+        if space.across:
+            grid.reverse()
+        if batch := [v for v in space.batch if not is_unit(v)]:
+            grid.append(size_text(product([v.attr[1] for v in batch])))
+        return f"{'lambda meta: ' if tuned else ''}({', '.join(grid)})"
 
     # -------------------------------------------------------------- text
 
