@@ -18,8 +18,6 @@ from kzlib.metrics import Attempt
 from kzlib.records import content_id
 from kzlib.workspace import ROOT, Run, latest_run
 
-COLD_START, TRAINED = "cold start", "after RL"
-
 
 class IncomparableError(ValueError):
     """Runs that were judged under different conditions; `table` has a row for each condition that differs."""
@@ -112,7 +110,7 @@ def compare(runs: Sequence[Run], draws: int = 2000) -> list[dict[str, Any]]:
     fast = [("fast_1", 1, 1.0), *([("launch_1", 1, 1.0)] if small else [])]
     return [
         row
-        for training in (COLD_START, TRAINED)
+        for training in (summary.COLD_START, summary.TRAINED)
         for backend, protocol in _cells(evaluated)
         for metric, k, p in [*[("pass", k, None) for k in ks], *fast]
         for row in _rows(evaluated, training, backend, protocol, metric, k, p, small, draws)
@@ -127,7 +125,7 @@ def _rows(
     first: metrics.TaskScores | None = None
     own_of = {}
     for name, attempts in evaluated.items():
-        model = model_of(attempts, training)
+        model = summary.model_of(attempts, training)
         own_of[name] = model, [a for a in attempts if (a.model, a.backend, a.protocol) == (model, backend, protocol)]
     if not any(own for _, own in own_of.values()):
         return []  # the cold start, say, is judged under one protocol only
@@ -162,21 +160,6 @@ def _rows(
 
 def _left_out(estimate: metrics.Estimate) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in sorted(estimate.left_out.items()))
-
-
-def model_of(attempts: Sequence[Attempt], training: str) -> str:
-    """The cold start's model, or the last Coder's (the highest round)."""
-    models = sorted({item.model for item in attempts}, key=_round)
-    return models[0] if training == COLD_START else models[-1]
-
-
-def _round(model: str) -> tuple[int, str]:
-    """
-    >>> sorted(["coder.r10", "coder.r2", "sft_coder"], key=_round)
-    ['sft_coder', 'coder.r2', 'coder.r10']
-    """
-    number = model.rpartition(".r")[2]
-    return (int(number) if number.isdigit() else 0, model)
 
 
 def _cells(evaluated: Mapping[str, Sequence[Attempt]]) -> list[tuple[str, str]]:

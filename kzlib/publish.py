@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,19 @@ from kzlib.workspace import Run, digest, size
 
 LIMIT = 30 << 20  # bytes of a published run
 CHECKPOINT_LIMIT = 20 << 20  # bytes of a checkpoint that is shipped with it
-FOLDERS = ("metrics", "tables", "figures", "records", "notebooks", "stages")
+NUMBERS = ("metrics", "tables", "stages")  # what every number of a run is computed from
+FOLDERS = (*NUMBERS, "figures", "records", "notebooks")
 FILES = ("manifest.json", "params.json", "setup.json", "api_sets.jsonl")
 TEXT = (".json", ".jsonl", ".csv", ".md", ".txt", ".html")
 
 
-def publish(run: Run, name: str, output_root: Path, checkpoint: str = "", limit: int = LIMIT) -> Run:
+def publish(
+    run: Run, name: str, output_root: Path, checkpoint: str = "", limit: int = LIMIT, numbers_only: bool = False
+) -> Run:
     """The published copy of a finished run; an earlier one of that name is replaced. ValueError says what is missing.
 
-    `checkpoint` names one of the run's (such as "coder.r2"), shipped with its tokenizer if it has 20 MiB or less.
+    `numbers_only` leaves out notebooks, figures and records: enough for a table over seeds. `checkpoint` names one of
+    the run's (such as "coder.r2"), shipped with its tokenizer if it has 20 MiB or less.
     """
     missing = unfinished(run)
     if missing:
@@ -42,7 +46,7 @@ def publish(run: Run, name: str, output_root: Path, checkpoint: str = "", limit:
         copy.root.mkdir()
         copy.root.chmod(0o755)
         names = sanitise.hosts()
-        for path in chosen(run):
+        for path in chosen(run, NUMBERS if numbers_only else FOLDERS):
             _copy(path, copy.root / path.relative_to(run.root), names)
         if checkpoint:
             _checkpoint(run, copy, checkpoint)
@@ -64,10 +68,10 @@ def unfinished(run: Run) -> list[str]:
     return [name for name in wanted if not (run.root / "stages" / name / "stamp.json").exists()]
 
 
-def chosen(run: Run) -> Iterator[Path]:
+def chosen(run: Run, folders: Sequence[str] = FOLDERS) -> Iterator[Path]:
     """The files that are copied; pages of notebooks are made again from the copies."""
     yield from (run.root / name for name in FILES if (run.root / name).exists())
-    for folder in FOLDERS:
+    for folder in folders:
         for path in sorted((run.root / folder).rglob("*")):
             parts = path.relative_to(run.root).parts
             hidden = any(part.startswith(".") for part in parts)

@@ -43,6 +43,7 @@ def write_page(run: Run) -> Path:
         run=run.name,
         proposer=_proposer(result),
         coder=_coder(result),
+        gain=[{**row, "text": summary.difference(row)} for row in result["gain"]],
         costs={**result["costs"], "time": duration(result["costs"]["seconds"])},
         stages=_stages(run, pages, result["stages"]),
         environment=_environment(run),

@@ -6,11 +6,12 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kzlib import frames
-from kzlib.intervals import bootstrap
+from kzlib import frames, metrics
+from kzlib.intervals import bootstrap, paired
 from kzlib.progress import duration
 from kzlib.records import Answer, read_jsonl
 from kzlib.scores import read_attempts, score
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kzlib.metrics import Attempt
     from kzlib.workspace import Run
 
+COLD_START, TRAINED = "cold start", "after RL"
 CELL = ("model", "task_set", "level", "backend", "protocol", "where")
 ENDS = 5  # steps averaged at the start and at the end of a curve
 
@@ -36,6 +38,7 @@ def summary(run: Run) -> dict[str, Any]:
         "device": sorted({item.where for item in attempts} - {"nowhere"}),
         "proposer": _ends(run, params),
         "coder": _coder(attempts, params),
+        "gain": gain(attempts, params["run"]["seed"]),
         "outcomes": {
             label: {row.outcome: int(row.count) for row in rows.itertuples(index=False)}
             for label, rows in frames.outcome_frame(attempts).groupby("label", sort=False)
@@ -77,6 +80,34 @@ def _coder(attempts: Sequence[Attempt], params: dict[str, Any]) -> list[dict[str
     ks, seed = params["evaluation"]["ks"], params["run"]["seed"]
     rows = score(attempts, ks, [1.0], seed, params["evaluation"]["bootstrap"])
     return [row for row in rows if row["metric"] in ("pass", "fast_1", "clear_1", "launch_1")]
+
+
+def gain(attempts: Sequence[Attempt], seed: int) -> list[dict[str, Any]]:
+    """pass@1 of the last Coder minus the cold start's, task by task, for each backend and protocol that judged both."""
+    rows = []
+    models = [model_of(attempts, training) for training in (COLD_START, TRAINED)] if attempts else []
+    for backend, protocol in sorted({(item.backend, item.protocol) for item in attempts}):
+        own = [item for item in attempts if (item.backend, item.protocol) == (backend, protocol)]
+        before, after = (metrics.score_tasks([a for a in own if a.model == model], 1).values for model in models)
+        found = paired(before, after, seed)
+        if models[0] != models[1] and found.difference is not None:
+            rows.append({"models": models, "backend": backend, "protocol": protocol, **asdict(found)})
+    return rows
+
+
+def model_of(attempts: Sequence[Attempt], training: str) -> str:
+    """The cold start's model, or the last Coder's (the highest round)."""
+    models = sorted({item.model for item in attempts}, key=_round)
+    return models[0] if training == COLD_START else models[-1]
+
+
+def _round(model: str) -> tuple[int, str]:
+    """
+    >>> sorted(["coder.r10", "coder.r2", "sft_coder"], key=_round)
+    ['sft_coder', 'coder.r2', 'coder.r10']
+    """
+    number = model.rpartition(".r")[2]
+    return (int(number) if number.isdigit() else 0, model)
 
 
 def record_counts(run: Run) -> dict[str, dict[str, int]]:
@@ -162,6 +193,16 @@ def cell(row: dict[str, Any] | None) -> str:
     return f"{row['value']:.3f}{interval}"
 
 
+def difference(row: dict[str, Any]) -> str:
+    """A paired difference with its interval as text.
+
+    >>> difference({"difference": -0.0125, "low": -0.05, "high": 0.0})
+    '-0.013 [-0.050, +0.000]'
+    """
+    interval = f" [{row['low']:+.3f}, {row['high']:+.3f}]" if row["low"] is not None else ""
+    return f"{row['difference']:+.3f}{interval}"
+
+
 def as_text(result: dict[str, Any]) -> str:
     """The headline numbers for people; `--json` has every level and k."""
     device = ", ".join(result["device"]) or "no device yet"
@@ -179,6 +220,11 @@ def as_text(result: dict[str, Any]) -> str:
             f"{line['model']} {line['task_set']}{level} {line['backend']} {line['protocol']}, {line['tasks']} tasks"
             f"{timing}{left}: {scores}"
         )
+    lines += [
+        f"pass@1 of {row['models'][1]} minus {row['models'][0]}, {row['backend']} {row['protocol']}: "
+        f"{difference(row)}, better on {row['better']} of {row['tasks']} tasks, worse on {row['worse']}"
+        for row in result["gain"]
+    ]
     lines += [f"{label}: {json.dumps(counts)}" for label, counts in result["outcomes"].items()]
     lines += [f"{row['stage']}: {row['seconds']:.1f} s, {row['verdicts']} verdicts" for row in result["stages"]]
     spent = result["costs"]

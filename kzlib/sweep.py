@@ -122,16 +122,16 @@ def variants(members: Sequence[Member], protocol: str = "strict") -> list[tuple[
     backend = first.params.run.backends[0]
 
     def of(attempts: Sequence[Attempt], training: str) -> list[Attempt]:
-        model = compare.model_of(attempts, training)
+        model = summary.model_of(attempts, training)
         return [a for a in attempts if (a.model, a.backend, a.protocol) == (model, backend, protocol)]
 
-    bars = [("SFT", False, [of(a, compare.COLD_START) for m, a in known if m.profile == first.profile])]
+    bars = [("SFT", False, [of(a, summary.COLD_START) for m, a in known if m.profile == first.profile])]
     for profile in dict.fromkeys(m.profile for m, _ in known):
         own = [(m, a) for m, a in known if m.profile == profile]
         alpha = own[0][0].params.coder.alpha
         same = profile == first.profile or profile.startswith("alpha_")
         label = f"RL, alpha {alpha:g}" if same else f"RL, {profile.replace('_', ' ')}"
-        bars.append((label, profile == first.profile, [of(a, compare.TRAINED) for _, a in own]))
+        bars.append((label, profile == first.profile, [of(a, summary.TRAINED) for _, a in own]))
     return bars
 
 

@@ -17,7 +17,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,18 +53,20 @@ def of_run(run: Run) -> dict[str, Any]:
         for name, entry in entries.items()
         if name == "evaluation.attempts" or entry["path"].startswith(("metrics/proposer_rl", "metrics/coder_rl"))
     }
-    kept = ("seed", "device", "proposer", "coder", "costs")
+    kept = ("seed", "device", "proposer", "coder", "gain", "costs")
     result = {"run": f"{run.profile}/{run.name}", "sources": sources, **{name: known[name] for name in kept}}
     return json.loads(json.dumps(result))  # as it is read back
 
 
 def block(numbers: dict[str, Any]) -> str:
-    """The README's measured part, between its marks."""
+    """The README's measured part, between its marks: the first run in full, and all side by side."""
     lines = [BEGIN, ""]
     if not numbers["runs"]:
         lines += ["No run has been published with this version yet.", ""]
-    for run in numbers["runs"]:
-        lines += [*_of_run(run), ""]
+    else:
+        lines += [*_of_run(numbers["runs"][0]), ""]
+    if len(numbers["runs"]) > 1:
+        lines += [*_side_by_side(numbers["runs"]), ""]
     return "\n".join([*lines, END])
 
 
@@ -91,6 +93,22 @@ def _of_run(run: dict[str, Any]) -> Iterator[str]:
     for name, known in ends.items():
         cells = [name.replace("_", " "), summary.cell(known["start"]), summary.cell(known["end"])]
         yield "| " + " | ".join([*cells, f"{known['start']['steps']} of {known['steps']}"]) + " |"
+
+
+def _side_by_side(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The first run and its siblings (other seeds): what reinforcement learning moved in each."""
+    yield "All published runs, each from its own cold start; the Proposer's rows as above, first steps -> last steps:"
+    yield ""
+    yield "| run | seed | pass@1, last Coder minus cold start | better, worse | validity | frontier reward |"
+    yield "|" + " --- |" * 6
+    for run in runs:
+        name = f"[{run['run']}](outputs/{run['run']}/index.html)"
+        gains = [row for row in run["gain"] if row["protocol"] == "strict"] or [None]
+        ends = (run["proposer"][quantity] for quantity in ("validity", "frontier_reward"))
+        moved = [f"{summary.cell(known['start'])} -> {summary.cell(known['end'])}" for known in ends]
+        for row in gains:
+            gap = [summary.difference(row), f"{row['better']}, {row['worse']} of {row['tasks']}"] if row else ["", ""]
+            yield "| " + " | ".join([name, str(run["seed"]), *gap, *moved]) + " |"
 
 
 def written(text: str, numbers: dict[str, Any]) -> str:

@@ -118,6 +118,20 @@ def test_a_run_that_is_too_large_loses_records_and_keeps_counts_examples_and_fig
     assert not list((root / "published").glob(".publishing-*"))
 
 
+def test_numbers_alone_are_small_and_give_the_same_summary(root):
+    from kzlib.compare import find
+
+    run = find("smoke/whole")
+    slim = publish.publish(run, "slim", root, numbers_only=True)
+    assert not [path for path in slim.root.rglob("*") if path.suffix in (".ipynb", ".png", ".pdf")]
+    assert not list((slim.root / "records").glob("*.jsonl"))
+    mine, whole = summary.summary(slim), summary.summary(run)
+    assert {k: v for k, v in mine.items() if k not in ("profile", "run")} == {
+        k: v for k, v in whole.items() if k not in ("profile", "run")
+    }
+    assert (slim.root / "index.html").exists()
+
+
 def test_a_run_that_has_not_ended_is_refused(root):
     import shutil
 

@@ -46,6 +46,15 @@ def test_every_number_of_the_table_comes_from_the_run_with_its_source(collected)
     assert f"{run['costs']['tokens']} tokens" in table
 
 
+def test_other_seeds_are_put_beside_the_first(collected):
+    other = {**json.loads(json.dumps(collected["runs"][0])), "run": "smoke/other", "seed": 7}
+    table = numbers_of.block({**collected, "runs": [collected["runs"][0], other]})
+    row = next(line for line in table.splitlines() if line.startswith("| [smoke/other]"))
+    gap = next(gap for gap in other["gain"] if gap["protocol"] == "strict")
+    assert f"| 7 | {gap['difference']:+.3f} [" in row
+    assert f"{gap['better']}, {gap['worse']} of {gap['tasks']}" in row
+
+
 def test_an_edited_number_is_found(collected):
     good = numbers_of.written(f"# x\n{numbers_of.BEGIN}\n{numbers_of.END}\nend\n", collected)
     assert numbers_of.problems(collected, good, []) == []

@@ -121,6 +121,23 @@ def test_headline_numbers_are_those_of_the_summary_and_of_the_attempts(run):
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
+def test_what_rl_moved_is_the_mean_over_tasks_of_the_difference(run):
+    strict = [a for a in summary.evaluated(run) if a.protocol == "strict"]
+    rate = {
+        model: {
+            t: [a.passed for a in strict if (a.model, a.task_id) == (model, t)] for t in {a.task_id for a in strict}
+        }
+        for model in ("coder.r0", "coder.r1")
+    }
+    gaps = [sum(rate["coder.r1"][t]) / len(rate["coder.r1"][t]) - sum(r) / len(r) for t, r in rate["coder.r0"].items()]
+    row = next(row for row in summary.summary(run)["gain"] if row["protocol"] == "strict")
+    assert row["models"] == ["coder.r0", "coder.r1"]
+    assert row["difference"] == pytest.approx(sum(gaps) / len(gaps))
+    assert (row["better"], row["worse"]) == (sum(g > 0 for g in gaps), sum(g < 0 for g in gaps))
+    assert summary.difference(row) in (run.root / "index.html").read_text()
+    assert summary.difference(row) in summary.as_text(summary.summary(run))
+
+
 def test_a_run_that_has_only_begun_makes_a_page_that_says_so(tmp_path, monkeypatch):
     monkeypatch.delenv("KZ_OUTPUT_ROOT", raising=False)
     begun = open_run(tmp_path, "smoke", "begun")

@@ -14,6 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint", default="", metavar="NAME", help="ship this one too, such as coder.r2 (<= 20 MiB)"
     )
+    parser.add_argument("--numbers-only", action="store_true", help="without notebooks, figures and records")
     parser.add_argument("--output-root", default="outputs", metavar="FOLDER", help="where runs are kept")
 
 
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from kzlib.workspace import size
 
     base = output_folder(args.output_root)
-    copy = publish(find(args.run, args.output_root), args.name, base, args.checkpoint)
+    copy = publish(find(args.run, args.output_root), args.name, base, args.checkpoint, numbers_only=args.numbers_only)
     dropped = json.loads((copy.root / "manifest.json").read_text(encoding="utf-8"))["dropped_for_size"]
     print(f"{copy.profile}/{copy.name}: {size(copy.root) / 2**20:.1f} MiB")
     print(f"left out for size: {', '.join(dropped) or 'nothing'}")
