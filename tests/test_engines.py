@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
+import subprocess
+import sys
 import threading
+import time
+import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -85,13 +92,61 @@ def test_an_unknown_engine_is_refused() -> None:
         policy.generate("m", None, ["x"], engine="sglang")  # type: ignore[arg-type]
 
 
-@pytest.mark.vllm
-def test_vllm_writes_the_same_greedy_tokens_as_transformers(tmp_path: Path) -> None:
+PROMPTS = ["abc", "class ModelNew", "d"]
+
+
+def saved(folder: Path) -> tuple[Any, Any]:
+    """A policy that vLLM takes on a CPU too: 32 numbers a head."""
     pytest.importorskip("vllm")
     tokenizer = tiny()[1]
-    model = policy.build_model(tokenizer, layers=2, hidden=64, heads=2)  # vLLM on a CPU wants 32 numbers a head or more
-    policy.save(model, tokenizer, tmp_path / "m")
-    prompts = ["abc", "class ModelNew", "d"]
+    model = policy.build_model(tokenizer, layers=2, hidden=64, heads=2)
+    policy.save(model, tokenizer, folder)
+    return model, tokenizer
+
+
+@pytest.mark.vllm
+@pytest.mark.timeout(600)
+def test_a_vllm_server_answers_as_transformers_do_and_keeps_seeds(tmp_path: Path) -> None:
+    model, tokenizer = saved(tmp_path / "m")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(tmp_path / "m")]
+    command += ["--served-model-name", "m", "--host", "127.0.0.1", "--port", str(port), "--dtype", "float32"]
+    command += ["--max-model-len", "128", "--enforce-eager"]
+    with (tmp_path / "log").open("w") as log:
+        started = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    try:
+        wait_for(f"http://127.0.0.1:{port}/v1/models", started, tmp_path / "log")
+        served = Endpoint(f"http://127.0.0.1:{port}/v1", "m")
+        greedy = policy.generate(served, None, PROMPTS, max_new_tokens=12, temperature=0, engine="openai")
+        assert greedy == policy.generate(model, tokenizer, PROMPTS, max_new_tokens=12, temperature=0)
+        first, again, other = (
+            policy.generate(served, None, PROMPTS, n=2, max_new_tokens=12, seed=seed, engine="openai")
+            for seed in (1, 1, 2)
+        )
+        assert first == again
+        assert first != other
+        assert all(a.text != b.text for a, b in first)
+    finally:
+        os.killpg(started.pid, signal.SIGTERM)
+        started.wait(60)
+
+
+def wait_for(url: str, started: subprocess.Popen[bytes], log: Path) -> None:
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            assert started.poll() is None, log.read_text()[-2000:]
+            time.sleep(1)
+
+
+@pytest.mark.vllm
+def test_vllm_writes_the_same_greedy_tokens_as_transformers(tmp_path: Path) -> None:
+    model, tokenizer = saved(tmp_path / "m")
+    prompts = PROMPTS
     ours = policy.generate(model, tokenizer, prompts, max_new_tokens=12, temperature=0)
     with Vllm(tmp_path / "m", dtype="float32", max_model_len=128) as served:
         theirs = served.generate(prompts, 1, 12, 0.0, 1.0, seed=0)
