@@ -80,11 +80,13 @@ class Bench:
 
     def proposer(self, asked: Phase, folder: Path) -> dict[str, Any]:
         from kzlib import coevolution
+        from kzlib.heldout_check import Sampling, proposals
 
         model, tokenizer = self.load("proposer")
         reward = self.proposer_reward(tokenizer.eos_token_id, near_copies=True)
         fresh = coevolution.draw(self.sets["harvest"], self.modules, 2)
-        scored = lambda: self.proposals(model.eval(), tokenizer, fresh, reward)  # noqa: E731
+        asked_as = Sampling(1, 320, 1.0, seed=3)
+        scored = lambda: proposals(model.eval(), tokenizer, fresh, reward, asked_as)  # noqa: E731
         before = scored()
         log = coevolution.proposer_phase(model, tokenizer, self.sets["train"], reward, _settings(asked, 320), folder)
         after = scored()
@@ -93,17 +95,6 @@ class Bench:
             **_gap("frontier_reward", before["frontier_reward"], after["frontier_reward"]),
             **_ends("validity", log),
         }
-
-    def proposals(self, model: Any, tokenizer: Any, sets: Sequence[tuple[str, ...]], reward: Any) -> dict[str, dict]:
-        """One proposal an API set: is it valid, and what it earns, by the set's place."""
-        from kzlib import policy
-        from kzlib.prompts import as_model_input, proposer_prompt
-
-        prompts = [as_model_input(proposer_prompt(s, "compact"), tokenizer, "compact") for s in sets]
-        texts = [group[0] for group in policy.generate(model, tokenizer, prompts, 1, 320, 1.0, seed=3)]
-        earned = reward.score_texts(texts, sets)
-        valid = {str(i): float(row["valid"]) for i, row in enumerate(reward.rows) if row["valid"] is not None}
-        return {"validity": valid, "frontier_reward": {str(i): r for i, r in enumerate(earned) if r is not None}}
 
     def harvest(self, folder: Path) -> tuple[list[Any], dict[str, float]]:
         from kzlib import coevolution

@@ -13,7 +13,7 @@ from typing import Any
 from kzlib import policy
 from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
 from kzlib.records import Answer, Backend, Task, Verdict
-from kzlib.rewards import Check, Judge, ModuleCheck, judge_in_order, proposed
+from kzlib.rewards import Check, Judge, ModuleCheck, ProposerReward, judge_in_order, proposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,28 @@ def propose(
     found = iter(check([m for m, _ in there], [s for _, s in there]))
     nothing = ModuleCheck(False, "parse", "the answer holds no module")
     return modules, [next(found) if m else nothing for m in modules]
+
+
+def proposals(
+    model: Any, tokenizer: Any, sets: Sequence[tuple[str, ...]], reward: ProposerReward, ask: Sampling
+) -> dict[str, dict[str, float]]:
+    """What `ask.samples` proposals for every API set are worth: {"validity", "frontier_reward"} -> set -> its mean.
+
+    A set none of whose proposals could be judged has no value.
+    """
+    prompts = [as_model_input(proposer_prompt(s, ask.style), tokenizer, ask.style) for s in sets]
+    written = policy.generate(
+        model, tokenizer, prompts, ask.samples, ask.max_new_tokens, ask.temperature, seed=ask.seed, engine=ask.engine
+    )
+    earned = iter(reward.score_texts([g for group in written for g in group], [s for s in sets for _ in written[0]]))
+    valid = iter([row["valid"] for row in reward.rows])
+    out: dict[str, dict[str, float]] = {"validity": {}, "frontier_reward": {}}
+    for names, group in zip(sets, written, strict=True):
+        for quantity, stream in (("validity", valid), ("frontier_reward", earned)):
+            known = [float(value) for value in (next(stream) for _ in group) if value is not None]
+            if known:
+                out[quantity][" + ".join(names)] = math.fsum(known) / len(known)
+    return out
 
 
 def validity(checks: Sequence[ModuleCheck]) -> Share:

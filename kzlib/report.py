@@ -42,6 +42,7 @@ def write_page(run: Run) -> Path:
         profile=run.profile,
         run=run.name,
         proposer=_proposer(result),
+        proposer_gain=[{**row, "text": summary.difference(row)} for row in result["proposer_gain"]],
         coder=_coder(result),
         gain=[{**row, "text": summary.difference(row)} for row in result["gain"]],
         costs={**result["costs"], "time": duration(result["costs"]["seconds"])},

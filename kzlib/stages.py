@@ -78,13 +78,19 @@ def coder(r: int) -> Stage:
 
 
 def evaluation(rounds: int) -> Stage:
-    """pass@k and fast_p@k of the cold start and of every round's Coder."""
+    """pass@k and fast_p@k of the cold start and of every round's Coder; the first and the last Proposer."""
+    proposers = (checkpoint("proposer", r) for r in (0, rounds))
     return Stage(
         "05_evaluation",
         "05_evaluation",
-        ("run", "model", "evaluation", "verifier"),
-        tuple(checkpoint("coder", r) for r in range(rounds + 1)),
-        ("records/answers.05_evaluation.jsonl", "records/verdicts.05_evaluation.jsonl", "metrics/evaluation.json"),
+        ("run", "model", "proposer", "evaluation", "verifier"),
+        ("api_sets.jsonl", *(checkpoint("coder", r) for r in range(rounds + 1)), *proposers),
+        (
+            "records/answers.05_evaluation.jsonl",
+            "records/verdicts.05_evaluation.jsonl",
+            "metrics/evaluation.json",
+            "metrics/proposer_check.json",
+        ),
         timed=True,
     )
 

@@ -37,6 +37,7 @@ def summary(run: Run) -> dict[str, Any]:
         "seed": params["run"]["seed"],
         "device": sorted({item.where for item in attempts} - {"nowhere"}),
         "proposer": _ends(run, params),
+        "proposer_gain": proposer_gain(run, params["run"]["seed"]),
         "coder": _coder(attempts, params),
         "gain": gain(attempts, params["run"]["seed"]),
         "outcomes": {
@@ -66,6 +67,21 @@ def _ends(run: Run, params: dict[str, Any]) -> dict[str, Any]:
             "steps": len(values),
         }
     return result
+
+
+def proposer_gain(run: Run, seed: int) -> list[dict[str, Any]]:
+    """Validity and frontier reward of the last Proposer minus the cold start's, over the API sets both were asked."""
+    path = run.root / "metrics" / "proposer_check.json"
+    if not path.exists():
+        return []
+    check = json.loads(path.read_text(encoding="utf-8"))
+    before, after = (check["scores"][model] for model in check["models"])
+    found = {quantity: paired(before[quantity], after[quantity], seed) for quantity in before}
+    return [
+        {"quantity": quantity, "models": check["models"], **asdict(gap)}
+        for quantity, gap in found.items()
+        if gap.difference is not None
+    ]
 
 
 def _mean(values: Sequence[float], seed: int) -> dict[str, Any] | None:
@@ -210,6 +226,10 @@ def as_text(result: dict[str, Any]) -> str:
     for quantity, ends in result["proposer"].items():
         if ends["start"]:
             lines.append(f"Proposer {quantity}: {cell(ends['start'])} -> {cell(ends['end'])} ({ends['steps']} steps)")
+    lines += [
+        f"{row['quantity']} of {row['models'][1]} minus {row['models'][0]}, {row['tasks']} API sets: {difference(row)}"
+        for row in result["proposer_gain"]
+    ]
     columns, known = headline(result["coder"], levels=True)
     for line in known:
         level = f" level {line['level']}" if line["level"] else ""

@@ -51,9 +51,9 @@ def of_run(run: Run) -> dict[str, Any]:
     sources = {
         name: {"path": entry["path"], "digest": entry["digest"]}
         for name, entry in entries.items()
-        if name == "evaluation.attempts" or entry["path"].startswith(("metrics/proposer_rl", "metrics/coder_rl"))
+        if name == "evaluation.attempts" or entry["path"].startswith(("metrics/proposer_", "metrics/coder_rl"))
     }
-    kept = ("seed", "device", "proposer", "coder", "gain", "costs")
+    kept = ("seed", "device", "proposer", "proposer_gain", "coder", "gain", "costs")
     result = {"run": f"{run.profile}/{run.name}", "sources": sources, **{name: known[name] for name in kept}}
     return json.loads(json.dumps(result))  # as it is read back
 
@@ -97,18 +97,18 @@ def _of_run(run: dict[str, Any]) -> Iterator[str]:
 
 def _side_by_side(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The first run and its siblings (other seeds): what reinforcement learning moved in each."""
-    yield "All published runs, each from its own cold start; the Proposer's rows as above, first steps -> last steps:"
+    yield "What reinforcement learning moved in each published run: the last Coder minus its cold start, task by task;"
+    yield "the last Proposer minus its cold start, over API sets that neither was trained on."
     yield ""
-    yield "| run | seed | pass@1, last Coder minus cold start | better, worse | validity | frontier reward |"
+    yield "| run | seed | pass@1 | tasks better, worse | validity | frontier reward |"
     yield "|" + " --- |" * 6
     for run in runs:
-        name = f"[{run['run']}](outputs/{run['run']}/index.html)"
-        gains = [row for row in run["gain"] if row["protocol"] == "strict"] or [None]
-        ends = (run["proposer"][quantity] for quantity in ("validity", "frontier_reward"))
-        moved = [f"{summary.cell(known['start'])} -> {summary.cell(known['end'])}" for known in ends]
-        for row in gains:
-            gap = [summary.difference(row), f"{row['better']}, {row['worse']} of {row['tasks']}"] if row else ["", ""]
-            yield "| " + " | ".join([name, str(run["seed"]), *gap, *moved]) + " |"
+        moved = {row["quantity"]: summary.difference(row) for row in run["proposer_gain"]}
+        cells = [f"[{run['run']}](outputs/{run['run']}/index.html)", str(run["seed"])]
+        for row in run["gain"]:
+            if row["protocol"] == "strict":
+                cells += [summary.difference(row), f"{row['better']}, {row['worse']} of {row['tasks']}"]
+        yield "| " + " | ".join([*cells, *(moved.get(name, "") for name in ("validity", "frontier_reward"))]) + " |"
 
 
 def written(text: str, numbers: dict[str, Any]) -> str:

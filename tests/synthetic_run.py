@@ -71,6 +71,13 @@ def make_run(
             for path in sorted((run.root / "scratch").glob(f"{what}.*.jsonl")):
                 file.write(path.read_bytes())
     scores.write_attempts(run.path("metrics/attempts.csv"), attempts)
+    names = [f"torch.api{i}" for i in range(8)]
+    ends = {
+        model: {what: {n: rng.random() for n in names} for what in ("validity", "frontier_reward")}
+        for model in ("sft_proposer", "proposer.r1")
+    }
+    check = {"models": list(ends), "coder": "sft_coder", "samples": 4, "scores": ends}
+    run.write_json("metrics/proposer_check.json", check)
     _stamps(run)
     if drawn:
         _figures(run, attempts)

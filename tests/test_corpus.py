@@ -174,6 +174,20 @@ def test_checks_of_a_policy_count_what_was_judged(monkeypatch: pytest.MonkeyPatc
     assert heldout_check.validity([*checks, ModuleCheck(None, "runs")]).n == 6
 
 
+def test_proposals_are_scored_by_their_api_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewards, "extract", readable)
+    model, tokenizer = tiny()
+    sets = [("a", "b"), ("c",), ("d",)]
+
+    def check(modules: list[Task], wanted: list[tuple[str, ...]]) -> list[ModuleCheck]:
+        return [ModuleCheck({"a": True, "c": False, "d": None}[names[0]], "double") for names in wanted]
+
+    reward = rewards.ProposerReward(check, lambda ts, k: [[]] * len(ts), judge, 0, k=0, frontier=False)
+    found = heldout_check.proposals(model, tokenizer, sets, reward, Sampling(2, 5, 1.0, seed=2))
+    assert found["validity"] == {"a + b": 1.0, "c": 0.0}  # what our machine failed on has no value
+    assert found["frontier_reward"] == {"a + b": 1.0, "c": -1.0}
+
+
 def test_step_summaries_leave_out_what_was_not_judged() -> None:
     row = {"answer": {"backend": "triton"}, "outcome": "pass", "speedup": 0.5}
     rows = [row, {**row, "speedup": 2.0}, {**row, "outcome": "infra"}, {**row, "outcome": "wrong"}]

@@ -138,6 +138,14 @@ def test_what_rl_moved_is_the_mean_over_tasks_of_the_difference(run):
     assert summary.difference(row) in summary.as_text(summary.summary(run))
 
 
+def test_what_the_proposer_gained_is_over_the_sets_that_both_were_asked(run):
+    scores = json.loads((run.root / "metrics/proposer_check.json").read_text())["scores"]
+    before, after = scores["sft_proposer"]["validity"], scores["proposer.r1"]["validity"]
+    row = next(row for row in summary.summary(run)["proposer_gain"] if row["quantity"] == "validity")
+    assert row["difference"] == pytest.approx(sum(after[n] - before[n] for n in before) / len(before))
+    assert summary.difference(row) in (run.root / "index.html").read_text()
+
+
 def test_a_run_that_has_only_begun_makes_a_page_that_says_so(tmp_path, monkeypatch):
     monkeypatch.delenv("KZ_OUTPUT_ROOT", raising=False)
     begun = open_run(tmp_path, "smoke", "begun")
