@@ -338,6 +338,14 @@ def test_a_crash_continues_where_it_was_and_a_new_key_does_not(tmp_path: Path) -
     assert "continuing from step 0" in (given.root / "logs/resumes.log").read_text()
 
 
+def test_stages_of_two_seeds_do_not_meet_in_one_run(chain: Context) -> None:
+    other = context(chain.root.parents[1], CHAIN, chain.notebooks, seed=3)
+    with pytest.raises(NotebookError, match=r"made with seed 0, and smoke says 3.*kz sweep smoke --seeds 0"):
+        execute(other, CHAIN[-1].name)
+    assert json.loads((chain.root / "params.json").read_text())["run"]["seed"] == 0
+    assert execute(other)[0] == len(CHAIN)
+
+
 def test_a_failed_rerun_keeps_the_last_good_copy(ok: Context) -> None:
     given, folder = ok, ok.notebooks
     good = (given.root / "notebooks/ok.ipynb").read_bytes()

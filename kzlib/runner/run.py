@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import time
@@ -122,6 +123,7 @@ def run_profile(context: Context, selection: Selection, say: Callable[[str], Non
     with run_lock(context.root), _signals(minutes) as stop:
         _end_leftovers(context.run, say)
         check_all(selected, context)
+        _same_seed(selected, context)
         context.run.write_json("params.json", context.params.model_dump())
         executed = 0
         for number, stage in enumerate(selected, 1):
@@ -143,6 +145,21 @@ def run_profile(context: Context, selection: Selection, say: Callable[[str], Non
 
             report.write_page(replace(context.run, stage=FIGURES.name))
     return executed
+
+
+def _same_seed(selected: Sequence[Stage], context: Context) -> None:
+    """Some stages of one seed beside others of another would look like one experiment."""
+    path, ours = context.root / "params.json", context.params.run.seed
+    made_with = json.loads(path.read_text(encoding="utf-8"))["run"]["seed"] if path.exists() else ours
+    kept = [
+        s for s in context.every if s not in selected and (context.root / "stages" / s.name / "stamp.json").exists()
+    ]
+    if made_with != ours and kept:
+        profile = context.params.profile
+        raise notebooks.NotebookError(
+            f"{profile}/{context.run.name} was made with seed {made_with}, and {profile} says {ours}: run all "
+            f"its stages again, or go on with a sweep's run by `kz sweep {profile} --seeds {made_with}`"
+        )
 
 
 def check_all(selected: Sequence[Stage], context: Context) -> None:
