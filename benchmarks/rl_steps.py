@@ -64,6 +64,7 @@ class Bench:
             for split in ("train", "harvest")
         }
         self.heldout = load_tasks("heldout")
+        self.before: dict[str, Any] = {}  # scores of the cold start, the same for every phase of a role
 
     def load(self, role: str) -> tuple[Any, Any]:
         from kzlib import policy
@@ -87,7 +88,7 @@ class Bench:
         fresh = coevolution.draw(self.sets["harvest"], self.modules, 2)
         asked_as = Sampling(1, 320, 1.0, seed=3)
         scored = lambda: proposals(model.eval(), tokenizer, fresh, reward, asked_as)  # noqa: E731
-        before = scored()
+        before = self.before["proposer"] = self.before.get("proposer") or scored()
         log = coevolution.proposer_phase(model, tokenizer, self.sets["train"], reward, _settings(asked, 320), folder)
         after = scored()
         return {
@@ -116,7 +117,7 @@ class Bench:
         model, tokenizer = self.load("coder")
         sets = {"never_trained": never, "built_in": self.heldout}
         scored = lambda: {name: self.answers(model.eval(), tokenizer, tasks) for name, tasks in sets.items()}  # noqa: E731
-        before = scored()
+        before = self.before["coder"] = self.before.get("coder") or scored()
         reward = CoderReward({task.id: task for task in train}, self.judging, tokenizer.eos_token_id)
         log = coevolution.coder_phase(model, tokenizer, train, rates, reward, _settings(asked, 640), folder)
         after = scored()
@@ -162,7 +163,7 @@ def main() -> int:
     parser.add_argument("run", type=Path, help="a finished run with its checkpoints")
     parser.add_argument("--coder", nargs="+", type=phase, default=[], metavar="8x60@3e-4")
     parser.add_argument("--proposer", nargs="+", type=phase, default=[], metavar="8x30@1e-4")
-    parser.add_argument("--modules", type=int, default=400, help="proposed for training and scoring the Coder")
+    parser.add_argument("--modules", type=int, default=200, help="proposed for training and scoring the Coder")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--csv", type=Path)
