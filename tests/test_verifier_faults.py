@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501 - sources of kernels, one a line
 
+import gc
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ import pytest
 from kzlib.records import Candidate, Outcome, Verdict, from_json
 from kzlib.verifier import Verifier
 from kzlib.verifier.protocols import PROTOCOLS
+from kzlib.verifier.references import Reference
 from tests.verifier_support import DOUBLE, DOUBLE_TASK, HEAD, TRITON, double_with, judge, verifier
 
 FORWARD = TRITON + "import os, sys, time, signal\nclass ModelNew(nn.Module):\n    def forward(self, x):\n        "
@@ -170,6 +173,24 @@ def test_infra_when_our_own_machinery_keeps_failing(monkeypatch):
 def test_protections_of_this_machine_are_named():
     walls = verifier().protections()
     assert "limits" in walls and "no new privileges" in walls
+
+
+def test_references_let_go_are_gone_at_once_weights_and_all(monkeypatch):
+    monkeypatch.setattr("kzlib.verifier.references.KEEP_BYTES", 1 << 16)  # bytes; each task below has 40,000 of weights
+    source = DOUBLE_TASK.source.replace("class Model", "SIZE = {n}\n\n\nclass Model")
+    heavy = "        super().__init__()\n        self.register_buffer('w', torch.zeros(10000))\n\n    def forward"
+    source = source.replace("    def forward", "    def __init__(self):\n" + heavy, 1)
+    tasks = [replace(DOUBLE_TASK, source=source.format(n=n)) for n in range(6)]
+    gc.collect()
+    gc.disable()  # what is left to the collector waits for it while gigabytes pile up
+    try:
+        with Verifier(device="cpu", workers=1) as own:
+            answers = [Candidate(task.id, "triton", task.source) for task in tasks]
+            assert len(list(own.verify(tasks, answers))) == 6
+            alive = sum(isinstance(o, Reference) for o in gc.get_objects())
+    finally:
+        gc.enable()
+    assert alive <= 2
 
 
 def test_secrets_of_the_caller_do_not_reach_a_candidate(monkeypatch):

@@ -83,7 +83,6 @@ class Judge(Generic[J]):
     def __init__(self, server: Callable[[], ForkServer], references: References | None = None) -> None:
         self.server = server
         self.references = references or References()
-        self._checks: dict[int, tuple[Reference | Broken, TaskCheck]] = {}
         self._checking: dict[int, threading.Lock] = {}
 
     # --- what a device decides --------------------------------------------------------------------------------------
@@ -150,6 +149,8 @@ class Judge(Generic[J]):
                 timing, ended = None, Ended(Outcome.INFRA, "run", f"the verifier's own process failed: {reason}")
         except Ended as error:
             timing, ended = None, error
+            # Its frames hold the reference's tensors, and this frame holds it: a cycle that the collector finds late.
+            error.__traceback__ = error.__context__ = None
         except (OSError, MemoryError) as error:
             timing, ended = None, Ended(Outcome.INFRA, "run", f"this machine failed: {type(error).__name__}: {error}")
         except Exception as error:  # noqa: BLE001 - one candidate's verdict, never the end of the others'
@@ -183,13 +184,10 @@ class Judge(Generic[J]):
     def _check(self, task: Task, reference: Reference) -> TaskCheck:
         """Whether the task can be checked: found once a reference, and the others wait for that."""
         with self._checking.setdefault(id(reference), threading.Lock()):
-            known = self._checks.get(id(reference))
-            if known is None or known[0] is not reference:
-                if len(self._checks) > 1024:
-                    self._checks.clear()
-                known = self._checks[id(reference)] = (reference, check_reference(task.id, reference))
+            if "check" not in reference.extra:  # kept there, so that nothing here outlives a reference let go
+                reference.extra["check"] = check_reference(task.id, reference)
         self._checking.pop(id(reference), None)
-        return known[1]
+        return reference.extra["check"]
 
     def _judge(self, job: J, last: bool) -> Timing | None:
         self.refuse(job)

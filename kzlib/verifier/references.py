@@ -38,7 +38,8 @@ class InputSet:
     @property
     def size(self) -> int:
         """Bytes of its tensors, yards (as large as the exact answer) included."""
-        return _size([self.inputs, self.native, self.exact, self.bent, self.exact])
+        tensors = [self.inputs, self.native, self.exact, self.bent, self.buffers, self.mutated]
+        return _size([*tensors, self.exact])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,13 @@ class Reference:
     again: Any  # the native answer to the first set once more, or a function that gives it
     seconds: dict[str, float]
     extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Bytes of its tensors: weights may outweigh every input."""
+        other = self.extra.get("other")
+        sets = [*self.sets, *([other] if isinstance(other, InputSet) else [])]
+        return _size([self.init, self.state, self.again]) + sum(s.size for s in sets)
 
 
 def other_shape(reference: Reference) -> InputSet | None:
@@ -101,7 +109,7 @@ class References:
         return result
 
     def _keep(self, key: tuple[Any, ...], result: Reference | Broken) -> None:
-        size = 0 if isinstance(result, Broken) else sum(s.size for s in result.sets)
+        size = 0 if isinstance(result, Broken) else result.size
         with self._lock:
             self._busy.pop(key, None)
             self._kept[key] = (result, size)
