@@ -11,12 +11,11 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kzlib.records import Candidate, Outcome, Verdict, from_json
+from kzlib.records import Candidate, Outcome, Task, Verdict, from_json
 from kzlib.verifier import Verifier
 from kzlib.verifier.protocols import PROTOCOLS
 from kzlib.verifier.references import Reference
@@ -175,18 +174,19 @@ def test_protections_of_this_machine_are_named():
     assert "limits" in walls and "no new privileges" in walls
 
 
-def test_references_let_go_are_gone_at_once_weights_and_all(monkeypatch):
+@pytest.mark.parametrize(("added", "outcome"), [("+ 1", Outcome.PASS), ("+ 2", Outcome.WRONG)])
+def test_references_let_go_are_gone_at_once_weights_and_all(monkeypatch, added, outcome):
     monkeypatch.setattr("kzlib.verifier.references.KEEP_BYTES", 1 << 16)  # bytes; each task below has 40,000 of weights
-    source = DOUBLE_TASK.source.replace("class Model", "SIZE = {n}\n\n\nclass Model")
-    heavy = "        super().__init__()\n        self.register_buffer('w', torch.zeros(10000))\n\n    def forward"
-    source = source.replace("    def forward", "    def __init__(self):\n" + heavy, 1)
-    tasks = [replace(DOUBLE_TASK, source=source.format(n=n)) for n in range(6)]
+    heavy = "super().__init__()\n        self.register_buffer('w', torch.zeros(10000))\n        self.n = {n}"
+    source = DOUBLE_TASK.source.replace("super().__init__()", heavy, 1)
+    tasks = [Task(source.format(n=n)) for n in range(6)]
+    assert len({task.id for task in tasks}) == 6
     gc.collect()
     gc.disable()  # what is left to the collector waits for it while gigabytes pile up
     try:
         with Verifier(device="cpu", workers=1) as own:
-            answers = [Candidate(task.id, "triton", task.source) for task in tasks]
-            assert len(list(own.verify(tasks, answers))) == 6
+            answers = [Candidate(task.id, "triton", DOUBLE.replace("v * 2 + 1", f"v * 2 {added}")) for task in tasks]
+            assert {v.outcome for v in own.verify(tasks, answers)} == {outcome}
             alive = sum(isinstance(o, Reference) for o in gc.get_objects())
     finally:
         gc.enable()
