@@ -31,7 +31,7 @@ from kzlib.verifier.build import compile_check
 from kzlib.verifier.pool import ForkServer
 
 BLOCK = 8  # tasks handed to the verifier at once
-GPU_BLOCK = 64  # there: so that builds and emission fill the cores
+GPU_BLOCK = 50  # there: so that builds fill the cores
 
 
 @dataclass
@@ -45,6 +45,7 @@ class Row:
     emitted: str = ""
     outcome: str = ""
     speedup: str = ""
+    seconds: str = ""  # of the verdict, without waiting for memory and for turns
     why: str = ""
 
     @property
@@ -91,22 +92,26 @@ def shrunk(task: Task, server: ForkServer) -> Task:
     return found.task
 
 
-def judge(todo: list[tuple[Task, Candidate, Row]], verifier: Verifier, until: float) -> None:
-    """Fill in the rows; those whose time did not come stay empty."""
+def judge(todo: list[tuple[Task, Candidate, Row]], verifier: Verifier, until: float) -> Iterator[Row]:
+    """Rows as they are filled in; those whose time did not come are left out."""
     if verifier.device == "cpu":
         for _, candidate, row in (t for t in todo if t[2].backend == "cuda"):
             failure = compile_check(candidate)
             row.outcome, row.why = ("compiles", "") if failure is None else (failure[0].value, first_line(failure[2]))
+            yield row
         todo = [t for t in todo if t[2].backend == "triton"]
     rows = {candidate.id: row for _, candidate, row in todo}
     for verdict in verifier.verify([t for t, _, _ in todo], [c for _, c, _ in todo]):
         fill(rows[verdict.candidate_id], verdict)
+        yield rows[verdict.candidate_id]
         if time.time() > until:
             break
 
 
 def fill(row: Row, verdict: Verdict) -> None:
     row.outcome = verdict.outcome.value
+    spent = verdict.seconds
+    row.seconds = f"{spent['total'] - spent.get('memory_wait', 0) - spent.get('time_wait', 0):.2f}"
     row.why = "" if verdict.passed else first_line(verdict.message)
     if verdict.passed and verdict.timing and verdict.timing.kind == "measured":
         row.speedup = f"{verdict.timing.speedup:.3f}"
@@ -158,23 +163,29 @@ def run(options: argparse.Namespace, verifier: Verifier, rows: list[Row], until:
             row.outcome, row.why = "not shrunk", str(error)
             return None
 
+    def done(row: Row) -> None:
+        rows.append(row)
+        write(options.csv, rows)
+        print(f"\r{sum(r.outcome != '' for _, r in pending)}/{len(pending)}", end="", file=sys.stderr, flush=True)
+
     size = BLOCK if server else GPU_BLOCK
+    pool = ThreadPoolExecutor(1 if server else 8)
+    emitted = pool.map(made, pending)  # the next block is emitted while this one is judged
     try:
         for start in range(0, len(pending), size):
-            block, todo = pending[start : start + size], []
-            with ThreadPoolExecutor(1 if server else 8) as pool:
-                candidates = list(pool.map(made, block))
-            for (task, row), candidate in zip(block, candidates, strict=True):
-                if candidate is not None:
-                    todo.append((small.get(task.id, task) if row.backend == "triton" else task, candidate, row))
-                    keep(options.keep, row, candidate)
-            judge(todo, verifier, until)
-            rows += [row for _, row in block if row.outcome]
-            write(options.csv, rows)
-            print(f"\r{start + len(block)}/{len(pending)}", end="", file=sys.stderr, flush=True)
+            todo = []
+            for (task, row), candidate in zip(pending[start : start + size], emitted, strict=False):
+                if candidate is None:
+                    done(row)
+                    continue
+                todo.append((small.get(task.id, task) if row.backend == "triton" else task, candidate, row))
+                keep(options.keep, row, candidate)
+            for row in judge(todo, verifier, until):
+                done(row)
             if time.time() > until:
-                return start + len(block) == len(pending)
+                return all(row.outcome for _, row in pending)
     finally:
+        pool.shutdown(cancel_futures=True)
         if server is not None:
             server.close()
     return True
@@ -188,6 +199,7 @@ def keep(folder: Path | None, row: Row, candidate: Candidate) -> None:
 
 def table(rows: Sequence[Row]) -> str:
     """What passes, a line a source and backend; then a line a task."""
+    rows = sorted(rows, key=lambda r: (r.source, int(r.task.partition("_")[0]) if r.task[:1].isdigit() else 0, r.task))
     groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for r in rows:
         groups[(r.source, r.backend, r.where)].append(r)

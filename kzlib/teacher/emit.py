@@ -161,6 +161,7 @@ class Emitter:
         self.comments = False
         self.taken: frozenset[str] = frozenset()  # names of the host function: its sizes must not hide them
         self.masks: dict[str, str] = {}
+        self.stated: set[Expr] = set()  # what had a line of its own, also where its name is free again
 
     # -------------------------------------------------------------- names and arguments
 
@@ -171,10 +172,18 @@ class Emitter:
     def fresh(self, base: str) -> str:
         base = "value" if base in TAKEN else base or "t"
         name, k = base, 2
-        while name in self.names:
+        while not self.free(name):
             name, k = f"{base}{k}", k + 1
-        self.names.add(name)
+        self.give(name)
         return name
+
+    def free(self, name: str) -> bool:
+        """May a new value be called so here?"""
+        return name not in self.names
+
+    def give(self, name: str) -> None:
+        """A value that is written here is called so."""
+        self.names.add(name)
 
     def pointer(self, buffer: Buffer) -> str:
         key = ("pointer", buffer.text)
@@ -279,6 +288,8 @@ class Emitter:
     def rowwise(self, body: Expr) -> None:
         """Give every reduction, and every operator on reductions alone, its line before the row is written."""
         for e in walk(body):
+            if e in self.stated:
+                continue
             if e.op == "reduce":
                 if self.plain or not wrapped(body, e):
                     self.statement(e, e.label or {"max": "m", "min": "m"}.get(e.attr[0], "total"))
@@ -332,6 +343,7 @@ class Emitter:
         name = self.value_name(e, base)
         self.assign(name, text, e.dtype)
         self.remember(e, name)
+        self.stated.add(e)
         return name
 
     def depends_on_loop(self, e: Expr) -> bool:
@@ -347,8 +359,9 @@ class Emitter:
 
     def prelude(self) -> None:
         """Before a loop: what does not change in it."""
+        before = set(self.stated)
         for e in self.hoist:
-            if all(v in self.bound for v in variables(e)):
+            if all(v in self.bound for v in variables(e)) and e not in self.stated - before:
                 self.raw(e)
         self.hoist = []
 
@@ -358,8 +371,8 @@ class Emitter:
         freed = self.release(e) if self.plain else []
         if not self.plain or e.dtype in ("i32", "i64", "bool") or base.startswith("="):
             return self.fresh(base.lstrip("="))
-        name = next((n for n in (*freed, *POOL) if n not in self.names), None) or self.fresh("v")
-        self.names.add(name)
+        name = next((n for n in (*freed, *POOL) if self.free(n)), None) or self.fresh("v")
+        self.give(name)
         self.scopes[-1].owner[name] = e
         return name
 
@@ -404,6 +417,7 @@ class Emitter:
             text = self.load_text(e)
             self.assign(name, text, e.dtype)
             self.remember(e, name)
+            self.stated.add(e)
             if e.attr.text.isidentifier() and e.dtype == "f32":  # an input, no weight
                 self.scopes[-1].owner[name] = e
             return name, 10

@@ -93,10 +93,19 @@ class TritonPrinter(Emitter):
         self.constexprs: list[tuple[str, str]] = []
         self.helpers: list[str] = []
         self.block = "BLOCK"
+        self.depths: dict[str, int] = {}  # name -> the least indentation at which it was ever written
         self.wide = any(math.prod(b.sizes or (1,)) >= WIDE for b in self._buffers())
 
     def _buffers(self) -> list:
         return [e.attr for e in walk(self.kernel.body) if e.op == "load"] + [self.kernel.out]
+
+    def free(self, name: str) -> bool:
+        """A name written before a loop is carried through it, if it is written there too: Triton then wants one type."""
+        return super().free(name) and self.depths.get(name, len(self.indent)) >= len(self.indent)
+
+    def give(self, name: str) -> None:
+        super().give(name)
+        self.depths[name] = min(self.depths.get(name, len(self.indent)), len(self.indent))
 
     # -------------------------------------------------------------- syntax
 

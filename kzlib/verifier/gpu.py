@@ -198,6 +198,8 @@ class GpuJudge(Judge[GpuJob]):
                 job.evidence["reserved_gib"] = round(taken / 2**30, 2)
                 if taken > self.memory.total // 2:
                     self.references.make_room(job.task.id)  # type: ignore[attr-defined]
+                if job.alone:
+                    self.stock.drain()
                 try:
                     return self._with_memory(job, last, taken == self.memory.total)
                 except (_Larger, _Unwatched):
@@ -368,6 +370,9 @@ class GpuJudge(Judge[GpuJob]):
                 raise Ended(Outcome.CHEAT, "time", str(error), call=error.call) from None
             finally:
                 if not lender.small:
+                    with suppress(ServerDied, wire.WireError):  # one that died is met by whoever asks it next
+                        lender.send({"begin": True})  # its timed calls are over: it gives their memory back
+                        answer(lender, None, "state")
                     lender.drop()
         return self._judged(job, written, timing.summarise(samples))
 

@@ -17,6 +17,7 @@ import torch
 from kzlib.records import Task
 from kzlib.verifier import replies, wire
 from kzlib.verifier.children import copy_tree
+from kzlib.verifier.gpu_memory import CudaError
 from kzlib.verifier.gpu_plan import RESIDENT, Need
 from kzlib.verifier.gpu_stock import Stock
 from kzlib.verifier.gpu_wire import Lender
@@ -57,7 +58,7 @@ class Baseline:
             self.touched(self)
             try:
                 yield self._lender
-            except ServerDied:
+            except (ServerDied, CudaError, torch.OutOfMemoryError):  # it may be waiting for memory that never came
                 self._end()
                 raise
 
@@ -134,6 +135,7 @@ class Sets(Sequence[InputSet]):
                 self._checks -= 1
                 while len(self._rows) > self.room:
                     self._rows.popitem()
+            self._give_back()
 
     @property
     def room(self) -> int:
@@ -144,6 +146,12 @@ class Sets(Sequence[InputSet]):
         """Nothing stays resident."""
         with self._lock:
             self._rows.clear()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """What the judge's allocator keeps of a large task, the processes of both sides could not have."""
+        if self.need.large:
+            torch.cuda.empty_cache()
 
     @property
     def held(self) -> int:

@@ -93,7 +93,7 @@ class Stock:
                 self._condition.notify()
             late = self._closed
         if late:
-            self._drain()
+            self.drain()
 
     def _warm(self) -> Lender:
         child = self.server().fork(self.entry)
@@ -147,9 +147,10 @@ class Stock:
 
     def _rested(self) -> None:
         if time.monotonic() - self._used >= IDLE:
-            self._drain()
+            self.drain()
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
+        """Give waiting contexts back: half a GiB of the device each."""
         with self._condition:
             self._expected = 0
             idle = [x for x in self._ready if isinstance(x, Lender)]
@@ -165,7 +166,7 @@ class Stock:
             if self._idle is not None:
                 self._idle.cancel()
         self._makers.shutdown(wait=True, cancel_futures=True)
-        self._drain()
+        self.drain()
         self._enders.shutdown(wait=True)
         with self._condition:
             arenas, self._arenas = self._arenas, []

@@ -47,6 +47,7 @@ def install() -> None:
         return
     _installed = True
     _patch_language_once()
+    _describe_types_once()
     _wrap_memory(ti.InterpreterBuilder)
     _wrap_launch()
     _skip_overflow_checks()
@@ -71,6 +72,32 @@ def _patch_language_once() -> None:
     ti._patch_lang = lambda fn: scope
     # Triton 3.6 converts a scalar's array of one element as it is, which newer numpy refuses: every loop bound failed.
     tl.tensor.__index__ = lambda self: int(self.handle.data.squeeze())
+
+
+def _describe_types_once() -> None:
+    """Every intermediate value describes its shape anew in the stock classes, at a third of the time of a small kernel:
+    a description is made at its first use and shared, since nothing changes it later."""
+    block_init, tensor_init = tl.block_type.__init__, tl.tensor.__init__
+    blocks: dict[Any, dict[str, Any]] = {}
+    tensors: dict[str, dict[str, Any]] = {}
+
+    def init_block(self: Any, element_ty: Any, shape: Any) -> None:
+        sizes = tuple([s.value if isinstance(s, tl.constexpr) else s for s in shape])
+        key = (element_ty.name, sizes) if all([type(s) is int for s in sizes]) else None
+        if key not in blocks:
+            block_init(self, element_ty, shape)
+            if key is None:
+                return
+            blocks[key] = {name: value for name, value in vars(self).items() if name != "element_ty"}
+        vars(self).update(blocks[key], element_ty=element_ty)
+
+    def init_tensor(self: Any, handle: Any, type: Any) -> None:
+        if type.name not in tensors:
+            tensor_init(self, handle, type)
+            tensors[type.name] = {n: v for n, v in vars(self).items() if n not in ("handle", "type", "dtype")}
+        vars(self).update(tensors[type.name], handle=handle, type=type, dtype=type.scalar)
+
+    tl.block_type.__init__, tl.tensor.__init__ = init_block, init_tensor
 
 
 def _mask_of(mask: Any, like: np.ndarray) -> np.ndarray | None:
