@@ -136,12 +136,12 @@ def modules(
 ) -> Iterator[tuple[int, list[Written]]]:
     """A module for each set that the grammar can write one for, in parts with the number of sets looked at.
 
-    The same whatever the number of workers (None or 0: as many as cores, up to 8).
+    The same whatever the number of workers (None or 0: as many as cores, up to 16).
     """
     from kzlib.teacher.sample import single_threaded
 
     jobs = [(sets[k : k + CHUNK], seed) for k in range(0, len(sets), CHUNK)]
-    workers = min(workers or min(8, len(os.sched_getaffinity(0))), len(jobs))
+    workers = min(workers or min(16, len(os.sched_getaffinity(0))), len(jobs))
     if workers <= 1:
         yield from ((len(job[0]), _chunk(job)) for job in jobs)
         return

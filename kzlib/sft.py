@@ -23,7 +23,7 @@ from trl import SFTConfig, SFTTrainer
 
 from kzlib.muon import MuonAdamW
 from kzlib.packing import packed
-from kzlib.prompts import Style, as_model_input, coder_prompt, proposer_prompt
+from kzlib.prompts import Style, as_model_input, coder_prompts, proposer_prompt
 from kzlib.proposals import Written
 from kzlib.records import Candidate, Task
 from kzlib.training import EveryStep, RewindStepLog, StepLog, StopInTime, device_arguments, newest_checkpoint
@@ -60,7 +60,9 @@ class NothingToLearnError(ValueError):
 
 def coder_examples(pairs: Iterable[tuple[Task, Candidate]], style: Style = "compact") -> list[Example]:
     """Module -> kernel."""
-    return [Example(coder_prompt(task.source, c.backend, style), _answer(c.source, style)) for task, c in pairs]
+    pairs = list(pairs)
+    prompts = coder_prompts([(task.source, c.backend) for task, c in pairs], style)
+    return [Example(prompt, _answer(c.source, style)) for prompt, (_, c) in zip(prompts, pairs, strict=True)]
 
 
 def proposer_examples(tasks: Iterable[Task | Written], style: Style = "compact") -> list[Example]:

@@ -16,6 +16,7 @@ from kzlib.verifier import wire
 from kzlib.verifier.gpu_lanes import Memory, Turnstile
 from kzlib.verifier.gpu_pairs import disagreement, refreshed
 from kzlib.verifier.gpu_plan import UNKNOWN, Need, reserve, standing
+from kzlib.verifier.gpu_references import Baseline
 from kzlib.verifier.gpu_wire import TAG, Layout, Place, unpack
 
 
@@ -226,3 +227,15 @@ def test_verdicts_on_a_device_do_not_depend_on_what_came_before() -> None:
             if verdict.passed:
                 assert verdict.timing is not None and verdict.timing.kind == "measured"
                 assert verdict.evidence["builds"] == ["lean"]
+
+
+def test_a_reference_that_was_not_lent_its_memory_is_not_asked_again() -> None:
+    ended: list[object] = []
+    baseline = Baseline(lambda: "second", ended.append, "first")  # type: ignore[arg-type, return-value]
+    with pytest.raises(torch.OutOfMemoryError), baseline.live():
+        raise torch.OutOfMemoryError("no room for its answer")  # it waits for a block that never comes
+    with baseline.live() as lender:
+        assert lender == "second" and ended == ["first"]
+    with pytest.raises(KeyError), baseline.live():
+        raise KeyError("the candidate's fault")
+    assert ended == ["first"]

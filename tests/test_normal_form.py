@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from kzlib import prompts
 from kzlib.constructor import settled_source
 from kzlib.normal_form import normal_form
 from kzlib.signature import signature
@@ -126,3 +127,11 @@ def test_settings_stay_with_their_values_and_sizes_with_names() -> None:
         "        return self.n(t)", "        self.n = nn.GroupNorm(groups, width)", ", groups, width", "4, 8"
     )
     assert "def __init__(self, n, m):\n        self.norm = nn.GroupNorm(4, m)" in normal_form(source)
+
+
+def test_many_prompts_are_the_same_from_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [(task.source, "triton") for task in HELDOUT[:3]]
+    alone = prompts.coder_prompts(asked)
+    monkeypatch.setattr(prompts, "POOLED", 2)
+    monkeypatch.setattr(prompts.os, "sched_getaffinity", lambda _: set(range(4)))
+    assert prompts.coder_prompts(asked) == alone == [prompts.coder_prompt(*row) for row in asked]

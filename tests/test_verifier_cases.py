@@ -341,3 +341,20 @@ def test_cuda_on_a_machine_without_a_gpu_is_unsupported_or_does_not_compile():
 def test_a_task_source_that_is_not_python_is_invalid():
     bad = Task("this is not python")
     assert judge(bad, DOUBLE).outcome is Outcome.INVALID_TASK
+
+
+def test_what_only_the_interpreter_takes_is_no_pass_and_what_cannot_be_followed_is_held_against_nobody():
+    taken = judge(DOUBLE_TASK, DOUBLE)
+    assert taken.passed and taken.evidence["front_end"] == "1 kernels"
+    left = judge(DOUBLE_TASK, double_with("    tl.store(", "    for _ in range(3):\n        break\n    tl.store("))
+    assert left.outcome == Outcome.COMPILE_FAIL and left.stage == "build", left
+    assert "kernel double" in left.message and "`break`" in left.message and "front_end" in left.seconds
+    values = double_with("y = torch.empty_like(x)", "y = torch.empty_like(x) if float(x[0]) < 1e30 else x")
+    lost = judge(DOUBLE_TASK, values)
+    assert lost.passed and lost.evidence["front_end"].startswith("not followed: "), lost
+
+
+def test_a_kernel_launched_over_and_over_is_looked_at_a_few_times():
+    often = double_with("        double[", "        for _ in range(300):\n            double[")
+    verdict = judge(DOUBLE_TASK, often)
+    assert verdict.passed and verdict.seconds["front_end"] < 5, verdict

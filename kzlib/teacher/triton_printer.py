@@ -100,7 +100,7 @@ class TritonPrinter(Emitter):
         return [e.attr for e in walk(self.kernel.body) if e.op == "load"] + [self.kernel.out]
 
     def free(self, name: str) -> bool:
-        """A name written before a loop is carried through it, if it is written there too: Triton then wants one type."""
+        """A name that is written before a loop and in it is carried through it, and Triton wants one type for that."""
         return super().free(name) and self.depths.get(name, len(self.indent)) >= len(self.indent)
 
     def give(self, name: str) -> None:

@@ -33,6 +33,7 @@ from kzlib.verifier.references import Broken, References
 
 __all__ = ["TaskCheck", "Verifier", "verify"]
 
+FRONT_END = ServerConfig(preload=("kzlib.verifier.front_end",), environment={})
 Progress = Callable[[int, int, Verdict], None]
 
 
@@ -65,12 +66,12 @@ class Verifier:
     def __init__(self, device: str = "auto", workers: int | None = None) -> None:
         self.device = resolve_device(device)
         self.workers = workers or max(1, min(os.cpu_count() or 1, 64))
-        self._server: ForkServer | None = None
-        self._lock = threading.Lock()
+        self._servers: dict[str, ForkServer] = {}
+        self._locks = {name: threading.Lock() for name in ("candidates", "front end")}  # starting one stops no other
         self._closed = False
         self.judge: Judge[Any]
         if self.device == "cpu":
-            self._config, self.judge = ServerConfig(), Judge[Job](self.server, References())
+            self._config, self.judge = ServerConfig(), Judge[Job](self.server, References(), self.front_end)
         else:
             from kzlib.verifier import gpu
 
@@ -84,15 +85,23 @@ class Verifier:
 
     def server(self) -> ForkServer:
         """The running fork server; a dead one is replaced."""
-        with self._lock:
+        return self._running("candidates", self._config)
+
+    def front_end(self) -> ForkServer:
+        """The fork server that holds Triton's compiler instead of its interpreter."""
+        return self._running("front end", FRONT_END)
+
+    def _running(self, name: str, config: ServerConfig) -> ForkServer:
+        with self._locks[name]:
             if self._closed:
                 raise ServerDied("the verifier is closed")
-            if self._server is not None and not self._server.alive:
-                self._server.close()
-                self._server = None
-            if self._server is None:
-                self._server = ForkServer(self._config)
-            return self._server
+            server = self._servers.get(name)
+            if server is not None and not server.alive:
+                server.close()
+                server = None
+            if server is None:
+                server = self._servers[name] = ForkServer(config)
+            return server
 
     def protections(self) -> list[str]:
         """Names of the walls that stand around generated code on this machine."""
@@ -186,8 +195,9 @@ class Verifier:
     def close(self) -> None:
         """End the fork server and everything it started."""
         self.judge.close()
-        with self._lock:
-            self._closed = True
-            if self._server is not None:
-                self._server.close()
-                self._server = None
+        self._closed = True
+        for name, lock in self._locks.items():
+            with lock:
+                server = self._servers.pop(name, None)
+                if server is not None:
+                    server.close()

@@ -83,7 +83,7 @@ def _describe_types_once() -> None:
 
     def init_block(self: Any, element_ty: Any, shape: Any) -> None:
         sizes = tuple([s.value if isinstance(s, tl.constexpr) else s for s in shape])
-        key = (element_ty.name, sizes) if all([type(s) is int for s in sizes]) else None
+        key = (element_ty.name, sizes) if all(type(s) is int for s in sizes) else None
         if key not in blocks:
             block_init(self, element_ty, shape)
             if key is None:

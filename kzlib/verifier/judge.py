@@ -80,8 +80,11 @@ class Judge(Generic[J]):
     job_type: type[Any] = Job
     precision = "ieee"  # of library products on both sides; runs under another one do not compare
 
-    def __init__(self, server: Callable[[], ForkServer], references: References | None = None) -> None:
-        self.server = server
+    def __init__(
+        self, server: Callable[[], ForkServer], references: References | None = None,
+        front_end: Callable[[], ForkServer] | None = None,
+    ) -> None:  # fmt: skip
+        self.server, self.front_end = server, front_end
         self.references = references or References()
         self._checking: dict[int, threading.Lock] = {}
 
@@ -115,6 +118,23 @@ class Judge(Generic[J]):
         """How fast it was. On a CPU: modelled from counted launches and bytes of the last honest call."""
         honest = [call for call in report["calls"] if not call["corrupt"]]
         return modelled(reference.ops, honest[-1]["launches"], honest[-1]["ops"]) if honest else None
+
+    def compiles(self, job: J) -> None:
+        """Raise `Ended` when Triton's compiler refuses a kernel that gave right values in the interpreter."""
+        if self.front_end is None:
+            return
+        start = time.perf_counter()
+        with self.front_end().fork("kzlib.verifier.front_end:main") as child:
+            try:
+                child.send({"candidate": job.candidate.source, "task": job.task.source,
+                            "entries": list(job.protocol.entries)})  # fmt: skip
+                told = replies.checked(child.receive(job.protocol.load_seconds, SLACK), "front end")
+            except (wire.WireError, wire.Deadline) as error:
+                told = {"kernels": 0, "refused": "", "lost": type(error).__name__}
+        job.spend("front_end", start)
+        job.evidence["front_end"] = f"not followed: {told['lost']}" if told["lost"] else f"{told['kernels']} kernels"
+        if told["refused"]:
+            raise Ended(Outcome.COMPILE_FAIL, "build", told["refused"], front_end="refused")
 
     @contextmanager
     def fresh(self) -> Iterator[Child]:
@@ -193,9 +213,11 @@ class Judge(Generic[J]):
         self.refuse(job)
         reference = self.reference(job, shake_state=True)
         try:
-            return self._with_child(job, last, partial(self._talk, job, reference))
+            timing = self._with_child(job, last, partial(self._talk, job, reference))
         except _Crashed as crashed:
-            return self._with_child(job, last, partial(self._resume, job, crashed.reference, crashed.report))
+            timing = self._with_child(job, last, partial(self._resume, job, crashed.reference, crashed.report))
+        self.compiles(job)
+        return timing
 
     def _with_child(self, job: J, last: bool, step: Callable[[Child], Timing | None]) -> Timing | None:
         """A step with a fresh process; how that ends, where it ends by itself, is the candidate's outcome."""

@@ -97,8 +97,13 @@ def _compile(job: dict[str, Any], cache: Path) -> None:
 
     triton.knobs.cache.dir = str(cache)
     triton.runtime.driver.set_active(TargetOnly(job["arch"]))
-    _answer_as_the_device(job["device"])
     launches_compile()
+    follow(job, job["device"])
+
+
+def follow(job: dict[str, Any], facts: dict[str, Any]) -> None:
+    """Run a candidate once on tensors without memory, of its task's shapes, as if on the device of these facts."""
+    _answer_as_the_device(facts)
     with Elsewhere(), torch.no_grad():
         task, _ = children.load_source(job["task"], "task")
         init = task.get_init_inputs() if hasattr(task, "get_init_inputs") else []

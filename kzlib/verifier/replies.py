@@ -111,6 +111,7 @@ FORMS: dict[str, Form] = {
     }),
     "watched": _record({"fault": _text, "message": _text, "copies": _flag, "fenced": _flag}),
     "timed": _record({"output": _anything, "device_us": _amount, "enqueue_us": _amount}),
+    "front end": _record({"kernels": _whole, "refused": _text, "lost": _text}),
     "failed": _record({"stage": _text, "happened": _text, "kind": _text, "message": _text, "lines": _many(_text)}),
     # a reference's
     "reference": lambda value: (
