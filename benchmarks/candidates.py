@@ -65,6 +65,15 @@ def small(name: str, count: int, per_task: int) -> tuple[list[Task], list[Candid
     return tasks, candidates
 
 
+def taught(count: int) -> tuple[list[Task], list[Candidate]]:
+    """`count` small modules of all families with the teacher's Triton kernels, as in a cold start's corpus."""
+    from kzlib.teacher.sample import sample
+
+    made = (sample(31, index, "triton", None, "plain") for index in range(2 * count))
+    found = [s for s in made if s is not None][:count]
+    return [s.task for s in found], [s.candidate for s in found]
+
+
 def levels(checkout: Path) -> list[tuple[int, Task]]:
     """Every task of levels 1 and 2 of a KernelBench checkout, the two levels in turn."""
     from kzlib.tasks import load_tasks

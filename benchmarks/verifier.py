@@ -4,9 +4,9 @@ Sections: `floor` (fresh CUDA contexts, warm children and lean builds a second: 
 `cuda`, `nvrtc` (small tasks, every candidate another source, cold and again), `real` (KernelBench tasks at full size,
 the teacher's kernels), `kernelbench` (the same candidates through the checkout's own `eval_kernel_against_ref`), `aa`
 (reference against itself, timed), `self` (reference as its own candidate, strict), `zeros` (a kernel of zeros on
-every task of levels 1 and 2). Each stops after `--seconds`. Without a GPU only `interpreter` runs, and `zeros` on
-tasks shrunk for it. Rows go to `benchmarks/results/` as CSV with device, versions and date; a section that is run again
-replaces its rows.
+every task of levels 1 and 2). Each stops after `--seconds`. Without a GPU only `interpreter` runs (the small kernel
+over 65,536 elements, and the teacher's kernels for small modules), and `zeros` on tasks shrunk for it. Rows go to
+`benchmarks/results/` as CSV with device, versions and date; a section that is run again replaces its rows.
 """
 
 from __future__ import annotations
@@ -401,6 +401,8 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, out: Path, known: dic
 
     with Verifier(device="auto", workers=arguments.workers) as verifier:
         verifier.server()
+        if not gpu:
+            verifier.front_end()
 
         def group(section: str, kind: str) -> list[dict[str, Any]]:
             tasks, candidates = benchmark_candidates.small(kind, arguments.count, arguments.per_task)
@@ -409,7 +411,11 @@ def run_sections(arguments: argparse.Namespace, gpu: bool, out: Path, known: dic
                 lines.append(judge(verifier, f"{section}, again", tasks, candidates, "pass", limit=limit / 2)[0])
             return lines
 
-        step("interpreter", lambda: group("interpreter", "triton_relu"))
+        def interpreted() -> list[dict[str, Any]]:
+            taught = benchmark_candidates.taught(arguments.count)
+            return [*group("interpreter", "triton_relu"), judge(verifier, "interpreter, taught", *taught, "pass")[0]]
+
+        step("interpreter", interpreted)
         step("floor", lambda: [*floors(verifier), builds(48, arguments.workers or 12)])
         step("triton", lambda: group("triton", "triton_relu"))
         step("cuda", lambda: group("cuda", "cuda_relu"))

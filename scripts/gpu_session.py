@@ -148,10 +148,14 @@ def pack(root: Path, out: Path, limit: int) -> str:
 
 
 def texts(root: Path) -> Iterator[Path]:
-    """Every file of the run that is not a weight, a training checkpoint or a page that can be made again."""
+    """Every file of the run but weights, training checkpoints, what finished stages went on from, and what no later stage
+    reads (pages, the corpus with what was not kept)."""
+    finished = {path.parent.name for path in root.glob("stages/*/stamp.json")}
     for path in sorted(root.rglob("*")):
         inside = path.relative_to(root).parts
         heavy = inside[0] == "checkpoints" or any(part.startswith("checkpoint-") for part in inside)
+        heavy = heavy or (inside[0] == "stages" and "resume" in inside and inside[1] in finished)
+        heavy = heavy or inside == ("corpus", "all.jsonl")
         if path.is_file() and not heavy and path.suffix not in (".html", ".part") and path.name != ".lock":
             yield path
 

@@ -24,6 +24,8 @@ def run_folder(root: Path) -> Path:
         ("notebooks/01_data_sampling.html", "a page"),
         ("metrics/coder_rl.r1.jsonl", '{"step": 1, "tokens": 7, "seconds/train": 2.0, "seconds/verify": 3.0}\n'),
         ("stages/04_coder_rl.r1/stamp.json", "{}"),
+        ("stages/04_coder_rl.r1/resume/k/went_on.jsonl", "{}\n"),
+        ("corpus/all.jsonl", "{}\n"),
         ("records/verdicts.04_coder_rl.r1.jsonl", "{}\n{}\n"),
     ):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +51,9 @@ def test_a_packed_run_comes_back_bit_for_bit_without_what_is_too_heavy(
     gpu_session.unpack(argparse.Namespace(profile="smoke", run="r", output_root="x", state=tmp_path / "out"))
     there = tmp_path / "there" / "smoke" / "r"
     missing = files(root) - files(there)
-    assert {Path(name).name for name in missing} == {"optimizer.pt", "01_data_sampling.html"}
+    assert {Path(name).name for name in missing} == {
+        "optimizer.pt", "01_data_sampling.html", "went_on.jsonl", "all.jsonl",
+    }  # fmt: skip
     assert files(there) <= files(root)
     assert all((there / name).read_bytes() == (root / name).read_bytes() for name in files(there))
 

@@ -115,6 +115,7 @@ class Session:
         self.model: torch.nn.Module | None = None
         self.inputs: children.Guarded | None = None
         self.mapping: dict[str, str] = {}
+        self.weights: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self.seconds: dict[str, float] = {}
         self.calls: list[dict[str, Any]] = []
         self.extra_threads = 0
@@ -167,6 +168,8 @@ class Session:
         answer = self._stage("state", lambda: children.load_state(model, state))
         self._stage("state", lambda: model.train(training))
         self.mapping = answer["mapping"]
+        placed = [p for name, p in model.named_parameters() if name in self.mapping.values()]
+        self.weights = _by_address(placed, [p.detach().clone() for p in placed])
         return answer
 
     def call(self, inputs: list[Any], corrupt: bool) -> dict[str, Any]:
@@ -179,6 +182,7 @@ class Session:
         for tensor in children.tensors_of(mine):
             self.recorder.storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
         before = children.copy_tree(mine)
+        self.recorder.given = {**self.weights, **_by_address(mine, before)}
         first = len(self.recorder.launches)
         self.recorder.corrupt = corrupt
         children.seed_everything(self.job["noise_seed"])
@@ -228,6 +232,12 @@ class Session:
         elif not isinstance(cause, ImportError) and isinstance(cause, OSError | SystemExit | KeyboardInterrupt):
             happened = "system"  # refused by the sandbox, or an attempt to leave
         return {"stage": error.stage, "happened": happened, "seconds": self.seconds, "calls": len(self.calls), **row}
+
+
+def _by_address(values: Any, copies: Any) -> dict[int, tuple[torch.Tensor, torch.Tensor]]:
+    """What the judge gave, by the address of its storage, each with a copy."""
+    pairs = zip(children.tensors_of(values), children.tensors_of(copies), strict=True)
+    return {tensor.untyped_storage().data_ptr(): (tensor.detach(), copy) for tensor, copy in pairs}
 
 
 def output_problem(value: Any, depth: int = 0) -> dict[str, str] | None:

@@ -87,7 +87,8 @@ def judge_evidence(
         return found(Outcome.CHEAT, "spoiling everything its kernels write does not change the answer")
     if needed and needed <= used:
         return found(Outcome.CHEAT, f"the library still does all of the reference's work ({', '.join(sorted(needed))})")
-    if needed - used - MOVES - LINEAR and only_lines(looked or launches) and not straight():
+    hidden = only_lines(looked or launches) and not only_of_what_was_given(looked or launches)
+    if needed - used - MOVES - LINEAR and hidden and not straight():
         return found(Outcome.CHEAT, "its kernels only copy or rescale what something else computed")
     facts["label"] = "partial: library operators remain" if used else "own kernels only"
     return found(Outcome.PASS, "")
@@ -105,6 +106,12 @@ def only_lines(launches: list[dict[str, Any]]) -> bool:
         if not same_line(lines.setdefault(launch["name"], found), found):
             return False
     return True
+
+
+def only_of_what_was_given(launches: list[dict[str, Any]]) -> bool:
+    """True when all that was stored came from inputs and weights as the judge gave them: nobody else computed it, and
+    the task itself is a straight line there (hardsigmoid's middle of an embedding, the padded square of a root)."""
+    return all(launch.get("given", False) for launch in launches if launch["stores"])
 
 
 def conflict(report: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 import triton.language as tl
 import triton.runtime.interpreter as ti
+from triton.language.semantic import TritonSemantic
 from triton.runtime.autotuner import Autotuner
 
 from kzlib.verifier import libdevice
@@ -75,21 +76,24 @@ def _patch_language_once() -> None:
 
 
 def _describe_types_once() -> None:
-    """Every intermediate value describes its shape anew in the stock classes, at a third of the time of a small kernel:
-    a description is made at its first use and shared, since nothing changes it later."""
-    block_init, tensor_init = tl.block_type.__init__, tl.tensor.__init__
-    blocks: dict[Any, dict[str, Any]] = {}
+    """Every intermediate value describes its shape anew in the stock classes, and two values of one shape are compared
+    axis by axis, at a third of the time of a small kernel: a description is made at its first use and shared, since
+    nothing changes it later, and what shares one needs no broadcasting."""
+    block_init, tensor_init, broadcast = tl.block_type.__init__, tl.tensor.__init__, TritonSemantic.broadcast_impl_value
+    shapes: dict[tuple[int, ...], dict[str, Any]] = {}
+    names: dict[tuple[str, tuple[int, ...]], str] = {}
     tensors: dict[str, dict[str, Any]] = {}
 
     def init_block(self: Any, element_ty: Any, shape: Any) -> None:
         sizes = tuple([s.value if isinstance(s, tl.constexpr) else s for s in shape])
-        key = (element_ty.name, sizes) if all(type(s) is int for s in sizes) else None
-        if key not in blocks:
-            block_init(self, element_ty, shape)
-            if key is None:
-                return
-            blocks[key] = {name: value for name, value in vars(self).items() if name != "element_ty"}
-        vars(self).update(blocks[key], element_ty=element_ty)
+        key = (element_ty.name, sizes)
+        if key in names:
+            vars(self).update(shapes[sizes], element_ty=element_ty, name=names[key])
+            return
+        block_init(self, element_ty, shape)
+        if all(type(s) is int for s in sizes):
+            names[key] = self.name
+            vars(self).update(shapes.setdefault(sizes, {"shape": self.shape, "numel": self.numel}))
 
     def init_tensor(self: Any, handle: Any, type: Any) -> None:
         if type.name not in tensors:
@@ -97,7 +101,13 @@ def _describe_types_once() -> None:
             tensors[type.name] = {n: v for n, v in vars(self).items() if n not in ("handle", "type", "dtype")}
         vars(self).update(tensors[type.name], handle=handle, type=type, dtype=type.scalar)
 
+    def broadcast_once(self: Any, lhs: Any, rhs: Any) -> Any:
+        if lhs.type.is_block() and rhs.type.is_block() and lhs.type.shape is rhs.type.shape:
+            return lhs, rhs
+        return broadcast(self, lhs, rhs)
+
     tl.block_type.__init__, tl.tensor.__init__ = init_block, init_tensor
+    TritonSemantic.broadcast_impl_value = broadcast_once
 
 
 def _mask_of(mask: Any, like: np.ndarray) -> np.ndarray | None:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from kzlib.verifier.affine import line_of_any, same_line
+from kzlib.verifier.children import same_bits
 
 SECTOR = 32  # bytes: the unit in which a GPU moves memory
 MAX_TRACKED = 64 << 20  # bytes of one storage beyond which conflicts between programs are not tracked
@@ -27,13 +28,14 @@ class Fault(Exception):  # noqa: N818 - raised inside kernels, named for what th
 
 
 class _Range:
-    __slots__ = ("end", "reader", "sectors", "start", "tracked", "writer")
+    __slots__ = ("end", "loaded", "reader", "sectors", "start", "stored", "tracked", "writer")
 
     def __init__(self, start: int, end: int) -> None:
         self.start = start
         self.end = end
         self.sectors = np.zeros((end - start) // SECTOR + 1, dtype=bool)
         self.tracked = end - start <= MAX_TRACKED
+        self.loaded = self.stored = False  # by any program of the launch, so far
         self.writer: np.ndarray | None = None  # program that last wrote each byte, plus one; made on the first store
         self.reader: np.ndarray | None = None
 
@@ -59,6 +61,8 @@ class Launch:
         self.line: tuple[float, float] | None = None
         self.stores = 0
         self.tuning = False
+        self.read: set[int] = set()  # addresses of the storages it loaded from
+        self.given = False
         self.pointer_tables = False
         self.loaded: list[np.ndarray] = []
         self.unique_bytes = 0  # bytes of memory touched at least once, in whole sectors
@@ -93,6 +97,8 @@ class Launch:
             self.atomics = True
             self.copies = False
         for span, offsets, positions in self._locate(kind, lanes, size):
+            if kind == "load":
+                self.read.add(span.start)
             span.sectors[offsets // SECTOR] = True
             if kind != "atomic" and span.tracked and not self.conflict:
                 self._track(kind, span, offsets, size, value, mask, positions)
@@ -139,23 +145,33 @@ class Launch:
         """Note who read and wrote which element; a conflict is one program's write meeting another's access."""
         me = self.programs
         writer, reader = span.owners()
-        last = writer[offsets]
-        others = (last != 0) & (last != me)
         if kind == "load":
-            if others.any():
-                self._conflict(f"program {me - 1} reads what program {int(last[others][0]) - 1} writes")
-            seen = reader[offsets]
-            reader[offsets] = np.where((seen == 0) | (seen == me), me, -1)  # -1: more than one program read it
+            if span.stored:
+                last = writer[offsets]
+                others = (last != 0) & (last != me)
+                if others.any():
+                    self._conflict(f"program {me - 1} reads what program {int(last[others][0]) - 1} writes")
+            seen = reader[offsets] if span.loaded else None
+            if seen is not None and seen.any():  # -1: more than one program read it
+                reader[offsets] = np.where((seen == 0) | (seen == me), me, -1)
+            else:
+                reader[offsets] = me
+            span.loaded = True
             return
-        if others.any() and not _same_bytes(span, offsets[others], size, value, mask, positions, others):
-            self._conflict(f"programs {int(last[others][0]) - 1} and {me - 1} write different values to one element")
-        seen = reader[offsets]
-        read_by_others = (seen != 0) & (seen != me)
-        if read_by_others.any() and not _same_bytes(
-            span, offsets[read_by_others], size, value, mask, positions, read_by_others
-        ):
-            self._conflict(f"program {me - 1} overwrites what another program reads")
+        if span.stored:
+            last = writer[offsets]
+            others = (last != 0) & (last != me)
+            if others.any() and not _same_bytes(span, offsets[others], size, value, mask, positions, others):
+                self._conflict(
+                    f"programs {int(last[others][0]) - 1} and {me - 1} write different values to one element"
+                )
+        if span.loaded:
+            seen = reader[offsets]
+            by_others = (seen != 0) & (seen != me)
+            if by_others.any() and not _same_bytes(span, offsets[by_others], size, value, mask, positions, by_others):
+                self._conflict(f"program {me - 1} overwrites what another program reads")
         writer[offsets] = me
+        span.stored = True
 
     def _conflict(self, what: str) -> None:
         line = _line_of(self.filename)
@@ -163,6 +179,8 @@ class Launch:
 
     def finish(self) -> None:
         """Sum up and let go of the memory maps."""
+        if self.copies and self.stores:
+            self.given = bool(self.read) and all(map(self.recorder.unchanged, self.read))
         self.unique_bytes = sum(int(np.count_nonzero(r.sectors)) for r in self.ranges) * SECTOR
         self.ranges.clear()
         self.loaded.clear()
@@ -173,7 +191,7 @@ class Launch:
             "name": self.name, "programs": self.programs, "loaded": self.loaded_bytes, "stored": self.stored_bytes,
             "unique": self.unique_bytes, "flops": self.flops, "copy": self.copies and self.stores > 0,
             "line": self.line, "stores": self.stores, "conflict": "" if self.atomics else self.conflict,
-            "tuning": self.tuning,
+            "tuning": self.tuning, "given": self.given,
         }  # fmt: skip
 
 
@@ -215,6 +233,11 @@ class Recorder:
         self.current: Launch | None = None
         self.corrupt = False
         self.storages: dict[int, int] = {}
+        self.given: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # by address: what the judge gave, and a copy
+
+    def unchanged(self, address: int) -> bool:
+        """True for memory that the judge gave and nobody has written to since."""
+        return address in self.given and same_bits(*self.given[address])
 
     def begin(self, launch: Launch) -> None:
         """A kernel starts."""

@@ -11,6 +11,8 @@ import contextlib
 import json
 import re
 import socket
+import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,7 @@ def _compile(job: dict[str, Any], cache: Path) -> None:
 def follow(job: dict[str, Any], facts: dict[str, Any]) -> None:
     """Run a candidate once on tensors without memory, of its task's shapes, as if on the device of these facts."""
     _answer_as_the_device(facts)
+    _leave_out_dynamo()
     with Elsewhere(), torch.no_grad():
         task, _ = children.load_source(job["task"], "task")
         init = task.get_init_inputs() if hasattr(task, "get_init_inputs") else []
@@ -111,6 +114,16 @@ def follow(job: dict[str, Any], facts: dict[str, Any]) -> None:
         module, _ = children.load_source(job["candidate"], "candidate")
         entry = next(name for name in job["entries"] if hasattr(module, name))
         getattr(module, entry)(*init).cuda()(*inputs)
+
+
+def _leave_out_dynamo() -> None:
+    """Some operators on tensors without memory import all of torch._dynamo (0.6 s) to be left alone by it. Who asks it
+    for more cannot be followed here."""
+    if "torch._dynamo" not in sys.modules:
+        stub: Any = types.ModuleType("torch._dynamo")
+        stub.disable = lambda function, *_, **__: function
+        sys.modules["torch._dynamo"] = stub
+        setattr(torch, "_dynamo", stub)  # noqa: B010 - a module of theirs, which the type checker knows
 
 
 def _answer_as_the_device(facts: dict[str, Any]) -> None:

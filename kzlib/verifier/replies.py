@@ -74,7 +74,7 @@ _op = _record(
 _launch = _record(
     {"name": _text, "programs": _amount, "loaded": _amount, "stored": _amount, "unique": _amount, "flops": _amount,
      "copy": _flag, "stores": _amount, "conflict": _text, "tuning": _flag},
-    {"line": _line},
+    {"line": _line, "given": _flag},
 )  # fmt: skip
 _call = _record({"launches": _many(_launch), "ops": _many(_op), "corrupt": _flag}, {"watched": _flag})
 _SET: dict[str, Form] = {
