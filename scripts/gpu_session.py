@@ -148,8 +148,8 @@ def pack(root: Path, out: Path, limit: int) -> str:
 
 
 def texts(root: Path) -> Iterator[Path]:
-    """Every file of the run but weights, training checkpoints, what finished stages went on from, and what no later stage
-    reads (pages, the corpus with what was not kept)."""
+    """Every file of the run but weights, training checkpoints, what finished stages went on from, and what no later
+    stage reads (pages, the corpus with what was not kept)."""
     finished = {path.parent.name for path in root.glob("stages/*/stamp.json")}
     for path in sorted(root.rglob("*")):
         inside = path.relative_to(root).parts
