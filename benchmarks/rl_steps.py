@@ -87,7 +87,10 @@ class Bench:
         reward = self.proposer_reward(tokenizer.eos_token_id, near_copies=True)
         fresh = coevolution.draw(self.sets["harvest"], self.modules, 2)
         asked_as = Sampling(1, 320, 1.0, seed=3)
-        scored = lambda: proposals(model.eval(), tokenizer, fresh, reward, asked_as)  # noqa: E731
+
+        def scored() -> Any:
+            return proposals(model.eval(), tokenizer, fresh, reward, asked_as)
+
         before = self.before["proposer"] = self.before.get("proposer") or scored()
         log = coevolution.proposer_phase(model, tokenizer, self.sets["train"], reward, _settings(asked, 320), folder)
         after = scored()
@@ -116,7 +119,10 @@ class Bench:
         train = [task for i, task in enumerate(pool) if i % HELD]
         model, tokenizer = self.load("coder")
         sets = {"never_trained": never, "built_in": self.heldout}
-        scored = lambda: {name: self.answers(model.eval(), tokenizer, tasks) for name, tasks in sets.items()}  # noqa: E731
+
+        def scored() -> dict[str, dict[str, float]]:
+            return {name: self.answers(model.eval(), tokenizer, tasks) for name, tasks in sets.items()}
+
         before = self.before["coder"] = self.before.get("coder") or scored()
         reward = CoderReward({task.id: task for task in train}, self.judging, tokenizer.eos_token_id)
         log = coevolution.coder_phase(model, tokenizer, train, rates, reward, _settings(asked, 640), folder)
