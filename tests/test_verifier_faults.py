@@ -214,6 +214,7 @@ def test_secrets_of_the_caller_do_not_reach_a_candidate(monkeypatch):
 def test_abandoning_the_iterator_leaves_nothing_running():
     with Verifier(device="cpu", workers=2) as one:
         one.server()
+        one.front_end()
         quiet = descendants(os.getpid())
         stream = one.verify(
             [DOUBLE_TASK], [Candidate(DOUBLE_TASK.id, "triton", DOUBLE + f"\n# {i}") for i in range(20)]
