@@ -23,6 +23,9 @@ QUANTITIES = {  # how a curve of figure 3 is named and drawn
 }
 
 
+BROAD = {"pass@1": 3.6}  # points: where every right answer is fast, one curve lies on the other and both are to be seen
+
+
 def training(frame: pd.DataFrame, smooth: int = 1) -> Figure:
     """Figure 3: left the Proposer's steps, right the Coder's. Solid: full process; lighter dotted: Proposer frozen."""
     legends = {role: _training_legend(frame[frame["role"] == role]) for role in ("proposer", "coder")}
@@ -58,9 +61,10 @@ def _curve(axis: Axes, curve: pd.DataFrame, quantity: str, backend: str, frozen:
     if smooth > 1:
         axis.plot(mean.index, mean, color=hue, alpha=0.3 * fade, linewidth=0.8, linestyle=dash)
     hollow = "white" if backend == "cuda" else hue
+    apart = max(1, len(bold) // 8)
     axis.plot(
         bold.index, bold, color=hue, alpha=fade, linestyle=dash, marker=marker, markerfacecolor=hollow,
-        markevery=max(1, len(bold) // 8),
+        markevery=(apart // 2 if quantity in BROAD else 0, apart), linewidth=BROAD.get(quantity),
     )  # fmt: skip
 
 
@@ -84,6 +88,7 @@ def _legend_line(quantity: str, backend: str, frozen: bool) -> Line2D:
         marker=marker,
         markerfacecolor="white" if backend == "cuda" else hue,
         linestyle=dash,
+        linewidth=BROAD.get(quantity),
         alpha=0.55 if frozen else 1,
         label=", ".join(words),
     )
