@@ -99,7 +99,8 @@ def outputs(task: str, source: str) -> list[Any]:
     """Outputs, changed inputs and buffers on four input sets, as flat lists of tensors."""
     import torch
 
-    from kzlib.verifier.children import copy_tree, load_source, shake_constants, tensors_of
+    from kzlib.verifier.children import all_state, copy_tree, load_source, shake_constants, tensors_of
+    from kzlib.verifier.interpreter import RECORDER
 
     reference, _ = load_source(task, "task")
     candidate, _ = load_source(source, "candidate")
@@ -115,6 +116,8 @@ def outputs(task: str, source: str) -> list[Any]:
     for seed, scale in ((1, 1.0), (2, 1.0), (3, 0.2), (4, 8.0)):
         torch.manual_seed(seed)
         inputs = [_scaled(value, scale) for value in reference.get_inputs()]
+        for tensor in (*tensors_of(inputs), *all_state(own).values()):  # what a table of pointers may lead to
+            RECORDER.storages[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
         with torch.no_grad():
             result = own(*inputs)
         found.append(
