@@ -9,6 +9,7 @@ import torch
 
 from kzlib.records import Candidate, Outcome, Task
 from kzlib.verifier import Verifier, resolve_device
+from kzlib.verifier.reference import variants
 from tests.verifier_support import DOUBLE, DOUBLE_TASK, HEAD, TRITON, double_with, judge, task, verifier
 
 
@@ -358,3 +359,12 @@ def test_a_kernel_launched_over_and_over_is_looked_at_a_few_times():
     often = double_with("        double[", "        for _ in range(300):\n            double[")
     verdict = judge(DOUBLE_TASK, often)
     assert verdict.passed and verdict.seconds["front_end"] < 5, verdict
+
+
+def test_the_wide_probe_overflows_an_exponential_whatever_was_drawn():
+    for seed in range(300):
+        torch.manual_seed(seed)
+        [wide] = next(iter(variants("wide", [torch.randn(10, 26)])))
+        assert not torch.exp(wide).isfinite().all() and -257 < wide.min() < -127 < 127 < wide.max() < 257
+    [one_sided] = next(iter(variants("wide", [torch.cat([torch.zeros(40), torch.rand(200) + 1])])))
+    assert 127 < one_sided.max() < 129  # many zeros: scaled where it stands

@@ -288,7 +288,7 @@ def finite(value: Any) -> bool:
 def variants(kind: str, inputs: list[Any]) -> Iterator[list[Any]]:
     """One after another, input sets of another scale, offset and sign, the boldest first. Integers and booleans stay.
 
-    wide: stretched to a peak of 128 about the mean (exp overflows), the same about zero, x 4.
+    wide: stretched to a peak of 128 on both sides of the mean (exp overflows), the same about zero, x 4.
     shifted: a tenth of the spread, moved by forty of the new standard deviations; a tenth of the scale.
     sunk: shifted with the other sign, or a maximum that starts at 0 would pass; only where the reference allows.
     A tensor with many exact zeros keeps them (a mask or a triangular matrix), so it is scaled and never shifted.
@@ -301,7 +301,10 @@ def variants(kind: str, inputs: list[Any]) -> Iterator[list[Any]]:
         return lambda x: x * factor
 
     def peak(x: torch.Tensor) -> torch.Tensor:
-        return x * max(4.0, 128 / max(float(x.abs().max()), 1e-30))
+        top, bottom = float(x.max()), -float(x.min())
+        far, near = max(top, bottom, 1e-30), min(top, bottom)
+        factor = 128 / far if near <= 0 else min(128 / near, 256 / far)  # on both sides, or exp might not overflow
+        return x * max(4.0, factor)
 
     def centred(x: torch.Tensor) -> torch.Tensor:
         if sparse(x) or x.numel() < 2:
