@@ -347,9 +347,15 @@ def test_a_task_source_that_is_not_python_is_invalid():
 def test_what_only_the_interpreter_takes_is_no_pass_and_what_cannot_be_followed_is_held_against_nobody():
     taken = judge(DOUBLE_TASK, DOUBLE)
     assert taken.passed and taken.evidence["front_end"] == "1 kernels"
-    left = judge(DOUBLE_TASK, double_with("    tl.store(", "    for _ in range(3):\n        break\n    tl.store("))
+    left_source = double_with("    tl.store(", "    for _ in range(3):\n        break\n    tl.store(")
+    left = judge(DOUBLE_TASK, left_source)
     assert left.outcome == Outcome.COMPILE_FAIL and left.stage == "build", left
     assert "kernel double" in left.message and "`break`" in left.message and "front_end" in left.seconds
+    first = "        double[(triton.cdiv(x.numel(), 128),)](x, y, x.numel(), B=128)\n"
+    turned = f"        try:\n    {first}        except Exception:\n            y = x * 2 + 1\n"
+    caught = left_source.replace(first, turned)
+    assert "except Exception" in caught
+    assert judge(DOUBLE_TASK, caught).outcome == Outcome.COMPILE_FAIL  # on a GPU the library would do the work
     values = double_with("y = torch.empty_like(x)", "y = torch.empty_like(x) if float(x[0]) < 1e30 else x")
     lost = judge(DOUBLE_TASK, values)
     assert lost.passed and lost.evidence["front_end"].startswith("not followed: "), lost

@@ -1,7 +1,7 @@
 """Would a GPU's compiler take the kernels that the interpreter has run? The front end alone answers, without a GPU.
 
 The interpreter carries out a kernel's body as Python: it forgives a name that changes its type in a loop, a product of
-tiles too small for any device, a list comprehension. Here the candidate runs on tensors without memory, and each launch
+tiles too small for any device, a dictionary. Here the candidate runs on tensors without memory, and each launch
 goes through Triton's own front end for an NVIDIA target (AST to its first intermediate form, some 20 ms a kernel).
 This finds mistakes; a candidate that means to can hide from it, and is then where it would be without it.
 Source: issue 3, items 1 and 5; reports P10, P11.
@@ -36,7 +36,7 @@ class _Taken(Exception):  # noqa: N818 - control flow: the front end is through,
     """The kernel has its first intermediate form."""
 
 
-class _Refused(Exception):  # noqa: N818 - control flow: passes every handler of the candidate's own but a bare one
+class _Refused(BaseException):  # no Exception, or a candidate that catches those would turn to a library here
     """The front end does not take a kernel."""
 
 
