@@ -40,7 +40,6 @@ def time_baselines(
     tasks: Iterable[Task],
     device: str = "cuda",
     seconds: float = 300.0,
-    workers: int = 4,
     kept: Path | None = None,
 ) -> list[Baseline]:
     """Time every reference eager and compiled, interleaved, each task in a child process with a deadline.
@@ -50,6 +49,7 @@ def time_baselines(
     tasks = list({task.id: task for task in tasks}.values())
     known = {row.task_id: row for row in _read(kept)}
     missing = [task for task in tasks if task.id not in known]
+    workers = max(4, 3 * len(os.sched_getaffinity(0)) // 4)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
         turn = Path(folder) / "turn"
         turn.touch()
@@ -72,6 +72,7 @@ def _read(path: Path | None) -> Iterator[Baseline]:
 
 def _time_one(task: Task, device: str, seconds: float, turn: Path) -> Baseline:
     environment = {name: os.environ[name] for name in KEPT if name in os.environ} | {"PYTHONPATH": str(ROOT)}
+    environment["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # tasks compile side by side: a pool in each would only crowd
     request = json.dumps({"source": task.source, "device": device, "turn": str(turn)})
     with tempfile.TemporaryDirectory() as folder:
         try:

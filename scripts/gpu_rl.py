@@ -93,8 +93,8 @@ def train(args: argparse.Namespace, name: str) -> list[dict[str, Any]]:
     model, tokenizer = policy.load(source, DEVICE, dtype="float32")
     modules = args.run / "corpus" / "tasks.jsonl" if args.run else args.out / "tasks.jsonl"
     pool = list(read_jsonl(modules, Task))[-64:]
-    workers = args.workers or max(1, (os.cpu_count() or 1) // WORLD)
-    with Verifier(device="cuda:0" if CUDA else "cpu", workers=workers) as verifier:
+    workers = args.workers or max(1, len(os.sched_getaffinity(0)) // WORLD)
+    with Verifier("cuda:0" if CUDA else "cpu", workers, screen=args.screen) as verifier:
         judge = Judging(verifier, seed=1)
         reward = CoderReward({t.id: t for t in pool}, judge, tokenizer.eos_token_id)
         settings = coevolution.GroupSettings(
@@ -221,6 +221,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=512)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--workers", type=int, default=0, help="judged at once by a process (default: its cores)")
+    parser.add_argument("--screen", action="store_true", help="as in profile gpu: the interpreter sees answers first")
     args = parser.parse_args()
     policy.quiet()
     args.out.mkdir(parents=True, exist_ok=True)

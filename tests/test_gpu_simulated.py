@@ -117,6 +117,38 @@ def test_right_wrong_and_broken_candidates_end_as_they_should(simulated: Verifie
     assert memory.evidence["fault"] == "memory" and memory.evidence["alone_on_device"]
 
 
+def test_what_the_interpreter_finds_takes_no_gpu_time(simulated: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = """import torch, triton, triton.language as tl
+@triton.jit
+def kernel(x, scale, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a = tl.load(x + i, i < n) * tl.load(scale + i % 64, i < n)
+    tl.store(y + i, RESULT, i < n)
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.randn(64))
+    def forward(self, x):
+        y = torch.empty_like(x)
+        kernel[(4,)](x, self.scale, y, x.numel(), 256)
+        return y
+"""
+    bodies = {"wrong": "a", "fails": "nothing", "right": "tl.maximum(a, 0.0)"}
+    answers = {name: Candidate(TASK.id, "triton", kernel.replace("RESULT", body)) for name, body in bodies.items()}
+    answers["fails"] = replace(answers["fails"], source=answers["right"].source.replace("x.numel(), 256", "256"))
+    answers["cuda"] = answer("y.copy_(x)")
+    reached = []
+    with Verifier(device="cuda:0", workers=2, screen=True) as verifier:
+        on_gpu = verifier.judge.verdict
+        monkeypatch.setattr(verifier.judge, "verdict", lambda *a: reached.append(a[1].id) or on_gpu(*a))
+        verdicts = {v.candidate_id: v for v in verifier.verify([TASK], answers.values())}
+    found = {name: verdicts[answer.id] for name, answer in answers.items()}
+    assert found["wrong"].outcome is Outcome.WRONG and found["wrong"].where == "cpu-interpreter"
+    assert found["fails"].outcome is Outcome.RUNTIME_FAIL and found["fails"].where == "cpu-interpreter"
+    assert set(reached) == {answers["right"].id, answers["cuda"].id}
+    assert found["cuda"].where.startswith("cuda:")
+
+
 def test_an_output_buffer_that_is_kept_is_no_old_answer(simulated: Verifier) -> None:
     same = "y = getattr(self, 'y', x)\n        if y is x or y.shape != x.shape: y = self.y = torch.empty_like(x)"
     kept = CODE.replace("y = torch.empty_like(x)", same).replace("BODY", RIGHT)

@@ -24,16 +24,19 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from kzlib.records import Candidate, Task, Verdict
+from kzlib.records import Candidate, Outcome, Task, Verdict
 from kzlib.verifier.check import TaskCheck, check_reference
 from kzlib.verifier.judge import Job, Judge, fault
 from kzlib.verifier.pool import ForkServer, ServerConfig, ServerDied
-from kzlib.verifier.protocols import PROTOCOLS
+from kzlib.verifier.protocols import PROTOCOLS, Protocol
 from kzlib.verifier.references import Broken, References
 
 __all__ = ["TaskCheck", "Verifier", "verify"]
 
 FRONT_END = ServerConfig(preload=("kzlib.verifier.front_end",), environment={})
+# What the interpreter finds and a GPU would find again. What it cannot run ends as compile_fail or timeout there: the
+# GPU is asked.
+SCREENED = frozenset({Outcome.WRONG, Outcome.RUNTIME_FAIL})
 Progress = Callable[[int, int, Verdict], None]
 
 
@@ -61,21 +64,28 @@ class Verifier:
     """Keeps a warm fork server between calls. Use it as a context manager, or `close()` it.
 
     `device` is "auto", "cpu" (Triton's interpreter) or "cuda:N"; `workers` candidates are judged at once.
+    `screen=True` runs Triton candidates in the interpreter before a GPU: what is wrong or fails there takes none of the
+    GPU's time, and its verdict says where it was found. What passes there is judged on the GPU as without it.
     """
 
-    def __init__(self, device: str = "auto", workers: int | None = None) -> None:
+    def __init__(self, device: str = "auto", workers: int | None = None, screen: bool = False) -> None:
         self.device = resolve_device(device)
-        self.workers = workers or max(1, min(os.cpu_count() or 1, 64))
+        self.workers = workers or min(len(os.sched_getaffinity(0)), 64)
         self._servers: dict[str, ForkServer] = {}
-        self._locks = {name: threading.Lock() for name in ("candidates", "front end")}  # starting one stops no other
+        self._locks = {
+            name: threading.Lock() for name in ("candidates", "front end", "screen")
+        }  # starting one stops no other
         self._closed = False
         self.judge: Judge[Any]
+        self._screen: Judge[Job] | None = None
         if self.device == "cpu":
             self._config, self.judge = ServerConfig(), Judge[Job](self.server, References(), self.front_end)
         else:
             from kzlib.verifier import gpu
 
             self._config, self.judge = gpu.executor(self.device, self.server, self.workers)
+            if screen:
+                self._screen = Judge[Job](lambda: self._running("screen", ServerConfig()), References())
 
     def __enter__(self) -> Verifier:
         return self
@@ -132,7 +142,7 @@ class Verifier:
         total, done = sum(map(len, copies.values())), 0
 
         def judge(candidate: Candidate) -> Verdict:
-            return self.judge.verdict(by_id[candidate.task_id], candidate, PROTOCOLS[protocol], chosen)
+            return self._verdict(by_id[candidate.task_id], candidate, PROTOCOLS[protocol], chosen)
 
         def announced() -> Iterator[Candidate]:
             known: set[str] = set()
@@ -149,6 +159,14 @@ class Verifier:
                 if progress is not None:
                     progress(done, total, verdict)
                 yield verdict
+
+    def _verdict(self, task: Task, candidate: Candidate, protocol: Protocol, seed: int) -> Verdict:
+        if self._screen is not None and candidate.backend == "triton":
+            found = self._screen.verdict(task, candidate, protocol, seed)
+            if found.outcome in SCREENED:
+                self.judge.expect(-1)
+                return found
+        return self.judge.verdict(task, candidate, protocol, seed)
 
     def check(self, tasks: Iterable[Task], seed: int | None = None) -> Iterator[TaskCheck]:
         """Whether each task's reference can be checked, as they finish."""
