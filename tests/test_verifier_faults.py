@@ -198,6 +198,16 @@ def test_references_let_go_are_gone_at_once_weights_and_all(monkeypatch, added, 
     assert kept <= 2
 
 
+def test_a_candidate_runs_on_the_card_that_the_caller_chose(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    tells = double_with(
+        "return y", "import os\n        raise RuntimeError(os.environ.get('CUDA_VISIBLE_DEVICES', 'any'))"
+    )
+    with Verifier(device="cpu", workers=1) as one:
+        verdict = next(one.verify([DOUBLE_TASK], [Candidate(DOUBLE_TASK.id, "triton", tells)]))
+    assert "RuntimeError: 3" in verdict.message, verdict
+
+
 def test_secrets_of_the_caller_do_not_reach_a_candidate(monkeypatch):
     monkeypatch.setenv("KZ_SECRET_TOKEN", "hush")
     with Verifier(device="cpu", workers=1) as one:

@@ -63,6 +63,8 @@ _SINGLE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
 )
 
+_GIVEN = ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES")  # of our own environment, to server and children
+
 
 class ForkServer:
     """A running fork server. Thread-safe: many judges may ask it for children at once.
@@ -84,14 +86,13 @@ class ForkServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         package_root = str(Path(__file__).resolve().parents[2])
         home = str(self.scratch_root)
-        self.environment = {"KZ_CHILD": "1", **_SINGLE_THREAD, **self.config.environment}
+        # Children get this and nothing else: without the choice of a card they would run on the first one.
+        given = {name: os.environ[name] for name in _GIVEN if name in os.environ}
+        self.environment = {"KZ_CHILD": "1", **_SINGLE_THREAD, **given, **self.config.environment}
         environment = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": home, "TMPDIR": home, "PYTHONPATH": package_root,
             "PYTHONDONTWRITEBYTECODE": "1", **self.environment,
         }  # fmt: skip
-        for name in ("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES"):
-            if name in os.environ:
-                environment.setdefault(name, os.environ[name])
         config = {
             "preload": self.config.preload, "namespaces": self.config.namespaces, "limits": asdict(self.config.limits),
             "readable": self.config.readable, "devices": self.config.devices,
