@@ -85,7 +85,7 @@ def settle(cls: ast.ClassDef, values: list[ast.expr] | None) -> bool:
     >>> print(ast.unparse(ast.fix_missing_locations(tree)))
     class Model(nn.Module):
     <BLANKLINE>
-        def __init__(self, n, m, k):
+        def __init__(self, n, m, *settings):
             self.conv = nn.Conv2d(n, m, 3)
     <BLANKLINE>
         def forward(self, x):
@@ -100,7 +100,7 @@ def settle(cls: ast.ClassDef, values: list[ast.expr] | None) -> bool:
     for item in cls.body:
         inline.visit(item)
     init.body = [line for line in init.body if not inline.covers(line)]
-    if not init.body and len(init.args.args) == 1:
+    if not init.body and len(init.args.args) == 1 and init.args.vararg is None:
         cls.body.remove(init)
     elif not init.body:
         init.body = [ast.Pass()]
@@ -108,7 +108,8 @@ def settle(cls: ast.ClassDef, values: list[ast.expr] | None) -> bool:
 
 
 def _arguments(init: ast.FunctionDef, values: list[ast.expr]) -> bool:
-    """Settings get their values; where a size of weights stands, a standing name by position."""
+    """Settings get their values; where a size of weights stands, a standing name by position. What comes after the last
+    of these is one `*settings`: nobody has to count arguments that nothing reads."""
     spec = init.args
     if spec.vararg or spec.kwarg or spec.kwonlyargs:
         return False
@@ -123,9 +124,13 @@ def _arguments(init: ast.FunctionDef, values: list[ast.expr]) -> bool:
         if node.id in given and _is_number(given[node.id]):
             node.id = f".{new[node.id]}"  # no name of the author's
     change = defaults | given | {f".{name}": ast.Name(name, ast.Load()) for name in new.values()}
-    spec.args = [spec.args[0], *(ast.arg(new[name]) for name in given)]
-    spec.defaults = []
     init.body = [_Replace(change).visit(line) for line in init.body]
+    read = {node.id for line in init.body for node in ast.walk(line) if isinstance(node, ast.Name)}
+    standing = [new[name] for name in given]
+    last = max((place for place, name in enumerate(standing, 1) if name in read), default=0)
+    spec.args = [spec.args[0], *map(ast.arg, standing[:last])]
+    spec.vararg = ast.arg("settings") if last < len(standing) else None
+    spec.defaults = []
     return True
 
 

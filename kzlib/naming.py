@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 ARGUMENTS = ("x", "y", "z", "w", "a", "b", "c", "d")
-SIZES = ("n", "m", "k", "l", "p", "q", "r", "s")
+SIZES = ("n", "m", "k", "l", "p", "q", "r", "s", "t", "u", "v", "e")
 # What a layer is called, by a part of its class's name; the first that fits.
 LAYERS = (
     ("Norm", "norm"), ("Conv", "conv"), ("Pool", "pool"), ("Pad", "pad"), ("Bilinear", "bilinear"), ("Linear", "fc"),

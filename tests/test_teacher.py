@@ -184,6 +184,12 @@ FOREIGN = {
     ),
     "one element rows": module("return torch.softmax(x, dim=1) + torch.cumsum(x, dim=1)", "torch.randn(5, 1)"),
     "groups of one element": module("return self.gn(x * 0.001)", "torch.randn(5, 8)", "self.gn = nn.GroupNorm(8, 8)"),
+    "rows of padding": module("return torch.softmax(F.pad(x, (2, 1, 2, 2)), dim=3)", "torch.randn(2, 3, 5, 7)"),
+    "spread of looked up rows": module(
+        "return torch.std(self.embedding(x), dim=1)",
+        "torch.randint(0, 30, (7, 20))",
+        "self.embedding = nn.Embedding(30, 8)",
+    ),
     "a number": module("return (x - y).pow(2).mean()", "torch.randn(3, 4), torch.randn(3, 4)", names="x, y"),
 }
 

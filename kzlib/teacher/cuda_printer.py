@@ -100,6 +100,13 @@ class CudaPrinter(Emitter):
     def type_of(self, dtype: str) -> str:
         return "long long" if dtype == "i32" and self.wide else TYPES.get(dtype, "float")
 
+    def value_name(self, e: Expr, base: str) -> str:
+        """As in any printer; but a name keeps its type as long as its declaration can be seen."""
+        name = super().value_name(e, base)
+        while any(scope.get(name, e.dtype) != e.dtype for scope in self.declared):
+            name = self.fresh(name)
+        return name
+
     def assign(self, name: str, text: str, dtype: str) -> None:
         if any(name in scope for scope in self.declared):
             self.line(f"{name} = {text};")

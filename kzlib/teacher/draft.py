@@ -52,6 +52,12 @@ class Draft:
             return self.pick(0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.5, 2.0, 2.5, 3.0)
         return max(0.01, round(self.rng.uniform(0.0, 4.0), self.pick(1, 2, 3)))
 
+    def limit(self) -> float:
+        """Where values are cut off: 0.3 to 12, with any digits."""
+        return self.pick(
+            round(self.rng.uniform(0.3, 3.0), self.pick(1, 2)), float(self.pick(1, 2, 3, 4, 5, 6, 8, 10, 12))
+        )
+
     def small(self) -> float:
         """A slope or the like: 0.01 to 0.4."""
         return self.pick(0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)

@@ -16,6 +16,7 @@ from kzlib.teacher.draft import RANGES, Draft
 from kzlib.teacher.operators import (
     attention,
     gates,
+    idioms,
     indexing,
     layout,
     losses,
@@ -30,6 +31,7 @@ from kzlib.teacher.pointwise_rows import rows
 
 POINTWISE = rows()
 NUMBER = re.compile(r"(?<=[ (=])\d+(\.\d+)?(?=[,)])")  # as an argument
+OPERAND = re.compile(r"(?<=[ (=])\d+\.\d+(?=[,) ]|$)")  # of forward
 N = "torch.nn."
 F = "torch.nn.functional."
 
@@ -160,7 +162,7 @@ def writable(api: str) -> bool:
 
 
 def write_pointwise(d: Draft, api: str) -> bool:
-    need, gives, flags, forward, module = POINTWISE[api]
+    need, gives, flags, forward, module = d.rng.choice(POINTWISE[api])
     if need not in RANGES[d.range]:
         if d.lines or d.rng.random() < 0.1:
             return False
@@ -177,28 +179,36 @@ def write_pointwise(d: Draft, api: str) -> bool:
         "x": d.value,
         "c": d.constant(),
         "s": d.small(),
-        "lo": d.pick(-2.0, -1.0, -0.8, -0.5, -0.3, 0.0),
-        "hi": d.pick(0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0),
+        "lo": d.pick(0.0, -1.0, -0.5, -d.constant(), -d.limit()),
+        "hi": d.pick(1.0, 0.5, 2.0, d.limit(), d.limit()),
+        "p": d.pick(2, 3),
     }
     if module:
         attr = "act" if api in ACTIVATION else "op"
         table["m"] = d.module(attr, module.format(**table))
-    for key, kind in (("y", "randn"), ("z", "randn"), ("yp", "pos"), ("zp", "pos")):
+    for key, kind in (("y", "randn"), ("z", "randn"), ("yp", "pos"), ("zp", "pos"), ("yu", "unit"), ("zu", "unit")):
         if "{" + key + "}" in forward:
             table[key] = d.input(_broadcast(d), kind)
-    d.step(forward.format(**table))
+    text = forward.format(**table)
+    if not flags and need == "any" and d.rng.random() < 0.1:  # beside what it came from
+        text, gives = d.pick(f"{d.value} + {text}", f"{d.value} - {text}", f"{text} * {d.constant()}"), "any"
+    d.step(text)
     if "e" in flags or api not in EXACT:
         d.exact = False  # two right answers differ in the last digit: nothing that jumps may follow
-    if gives != "any" or need == "any":
-        d.range = gives
-    else:
-        d.range = gives
+    d.range = gives
     return True
 
 
 def _broadcast(d: Draft) -> list[int]:
-    """The shape of another operand: mostly the same, now and then one that is spread over leading axes."""
-    return d.shape[-1:] if d.rank > 1 and d.rng.random() < 0.15 else d.shape
+    """The shape of another operand: mostly the same; else one that is spread over leading axes, or over any."""
+    chance = d.rng.random()
+    if d.rank < 2 or chance < 0.6:
+        return d.shape
+    if chance < 0.75:
+        return d.shape[-1:]
+    if chance < 0.85 and d.rank > 2:
+        return [d.shape[1], *[1] * (d.rank - 2)]
+    return [s if d.rng.random() < 0.5 else 1 for s in d.shape]
 
 
 def write_operator(d: Draft) -> bool:
@@ -228,8 +238,13 @@ def write_operator(d: Draft) -> bool:
     return True
 
 
-def draft_for(apis: Sequence[str], rng: random.Random, style: str = "plain", tries: int = 40) -> Draft | None:
-    """A module that uses exactly these APIs, or None if no order and shape was found that takes them all."""
+def draft_for(
+    apis: Sequence[str], rng: random.Random, style: str = "plain", tries: int = 40, by_hand: float = 0.0
+) -> Draft | None:
+    """A module that uses exactly these APIs, or None if no order and shape was found that takes them all.
+
+    With chance `by_hand` it also holds an idiom, with the APIs that the idiom needs.
+    """
     for _ in range(tries):
         order = list(apis)
         rng.shuffle(order)
@@ -239,17 +254,21 @@ def draft_for(apis: Sequence[str], rng: random.Random, style: str = "plain", tri
         first = list(d.shape)
         d.inputs.append(("x", ""))
         good = True
+        at = rng.randint(0, len(order)) if rng.random() < by_hand else -1  # where an idiom stands
         kept: tuple[int, list[int]] | None = None  # where `r` was set, and its shape
         for k, api in enumerate(order):
-            if kept is None and k < 2 and rng.random() < 0.12:
+            if k == at and not d.done:
+                idioms.idiom(d, bool(set(d.apis) & SATURATING))
+            if kept is None and k < 2 and rng.random() < 0.2:
                 kept = (len(d.lines), list(d.shape))
                 d.lines.append(f"r = {d.value}")
             if d.done or not _write(d, api):
                 good = False
                 break
-            if kept and d.shape == kept[1] and not d.done and rng.random() < 0.7:
-                d.step(f"{d.value} {d.pick('+', '+', '*', '-')} r")
-                d.exact, d.range, d.grown, kept = False, "any", True, None
+            if kept and _spreads(d.shape, kept[1]) and not d.done and rng.random() < 0.8:
+                by_r = [f"r / {d.value}"] if d.range == "pos" else []
+                d.step(d.pick(*(f"{d.value} {sign} r" for sign in "++*-"), f"r - {d.value}", *by_r))
+                d.exact, d.range, d.grown, d.shape, kept = False, "any", True, list(kept[1]), None
             if (
                 (
                     (not d.done and k == len(order) - 1 and rng.random() < 0.3)
@@ -259,12 +278,19 @@ def draft_for(apis: Sequence[str], rng: random.Random, style: str = "plain", tri
                 and d.shape
             ):
                 write_operator(d)
+        if good and at == len(order) and not d.done:
+            idioms.idiom(d, bool(set(d.apis) & SATURATING))
         if kept:
             del d.lines[kept[0]]
         if good and d.lines and all(s > 0 for s in d.shape) and _size(d.shape) <= 40000:
             d.inputs[0] = ("x", d.maker(first, d.start if d.start != "randn" else "randn"))
             return d
     return None
+
+
+def _spreads(shape: list[int], over: list[int]) -> bool:
+    """Whether a value of `shape` can be combined with one of shape `over` without changing the latter."""
+    return len(shape) == len(over) and all(a in (1, b) for a, b in zip(shape, over, strict=True))
 
 
 def _size(shape: list[int]) -> int:
@@ -310,22 +336,28 @@ def _rank(order: Sequence[str], rng: random.Random) -> int:
 
 
 def _hand_over(d: Draft) -> None:
-    """One number of a layer becomes an argument of the constructor, as KernelBench's modules have many."""
-    places = [(k, m) for k, line in enumerate(d.init) for m in NUMBER.finditer(line)]
-    if not places:
+    """A number of a layer, or one of forward, becomes an argument of the constructor, as modules in KernelBench's form
+    have many."""
+    layers = [(d.init, k, m) for k, line in enumerate(d.init) for m in NUMBER.finditer(line)]
+    steps = [(d.lines, k, m) for k, line in enumerate(d.lines) for m in OPERAND.finditer(line)]
+    if not (layers or steps):
         return
-    k, m = d.rng.choice(places)
-    name = d.pick("kernel_size", "setting", "value")
-    if name in d.constants:
+    lines, k, m = d.rng.choice(layers + steps)
+    names = ("kernel_size", "setting", "value") if lines is d.init else ("factor", "offset", "limit")
+    name = next((n for n in names if n not in d.constants), None)
+    if name is None:
         return
-    d.init[k] = f"{d.init[k][: m.start()]}{name}{d.init[k][m.end() :]}"
+    text = name if lines is d.init else f"self.{name}"
+    lines[k] = f"{lines[k][: m.start()]}{text}{lines[k][m.end() :]}"
     d.constants[name] = ast.literal_eval(m[0])
-    d.arguments.insert(d.rng.randint(0, len(d.arguments)), name)
+    d.arguments.insert(d.rng.choice((len(d.arguments), d.rng.randint(0, len(d.arguments)))), name)
+    if lines is d.lines:
+        d.init.append(f"self.{name} = {name}")
 
 
 def module_source(d: Draft) -> str:
     """The task's text in plain style."""
-    if d.rng.random() < 0.3:
+    for _ in range(d.pick(0, 0, 0, 1, 2, 3)):
         _hand_over(d)
     lines = ["import torch", "import torch.nn as nn", "import torch.nn.functional as F", ""]
     if d.constants:
@@ -362,16 +394,16 @@ WEIGHTS = {
     "resample": 3,
     "attention": 2,
 }
-COMPANIONS = (0.35, 0.35, 0.2, 0.1)  # chances of 0, 1, 2, 3 more APIs
+COMPANIONS = (0.3, 0.3, 0.2, 0.12, 0.08)  # chances of 0, 1, 2, 3, 4 more APIs
 
 
 def sample_apis(rng: random.Random, chosen: Sequence[str] | None = None) -> tuple[str, ...]:
-    """A family's API and 0 to 3 companions, mostly pointwise: how kernels fuse."""
+    """A family's API and 0 to 4 companions, mostly pointwise: how kernels fuse."""
     pool = list(chosen or WEIGHTS)
     family = rng.choices(pool, [WEIGHTS.get(f, 3) for f in pool])[0]
     apis = [rng.choice(_common(family, rng))]
-    for _ in range(rng.choices((0, 1, 2, 3), COMPANIONS)[0]):
-        kind = rng.choices(("activation", "elementwise", "reduction", "any"), (5, 4, 2, 4))[0]
+    for _ in range(rng.choices(range(len(COMPANIONS)), COMPANIONS)[0]):
+        kind = rng.choices(("activation", "elementwise", "reduction", "any"), (5, 4, 2, 5))[0]
         other = rng.choice(pool) if kind == "any" else kind
         api = rng.choice(_common(other, rng))
         if api not in apis:

@@ -1,8 +1,9 @@
-"""Pointwise APIs as the grammar writes them: one row an API. Data only.
+"""Pointwise APIs as the grammar writes them: a row for each way to write one. Data only.
 
 Columns: API | what the operand must be | what the result is | forward text | module to build (modules only).
 Ranges: any, nonneg, pos (> 0), unit (0 to 1). Flags after the result: g grows fast, e needs exact operands (jumps).
-Placeholders: {x} operand, {c} {lo} {hi} {s} constants, {y} a second input, {z} a third, {i} a small integer.
+Placeholders: {x} operand, {c} {lo} {hi} {s} constants, {p} a power, {y} a second input, {z} a third ({yp} {zp}
+positive, {yu} {zu} from 0 to 1).
 """
 
 ROWS = """
@@ -126,14 +127,57 @@ torch.bitwise_and | any | any e | torch.bitwise_and({x} > 0, {y} > 0).float() + 
 torch.bitwise_xor | any | any e | torch.bitwise_xor({x} > 0, {y} > 0).float() - {x} |
 torch.heaviside | any | any e | torch.heaviside({x}, {y}) + {x} |
 torch.isclose | any | any e | torch.isclose({x}, {y}, rtol=0.1, atol=0.1).float() + {x} |
+torch.nn.functional.leaky_relu | any | any | F.leaky_relu({x}) |
+torch.nn.functional.leaky_relu | any | any | F.leaky_relu({x}, {s}) |
+torch.nn.functional.softplus | any | pos | F.softplus({x}, beta={c}, threshold={hi}) |
+torch.nn.functional.softplus | any | pos | F.softplus({x}, beta={c}) |
+torch.nn.functional.gelu | any | any | F.gelu({x}, approximate="tanh") |
+torch.nn.functional.elu | any | any | F.elu({x}) |
+torch.nn.functional.hardtanh | any | any | F.hardtanh({x}) |
+torch.nn.functional.softshrink | any | any | F.softshrink({x}) |
+torch.nn.functional.celu | any | any | F.celu({x}) |
+torch.nn.LeakyReLU | any | any | self.{m}({x}) | nn.LeakyReLU(negative_slope={s})
+torch.nn.LeakyReLU | any | any | self.{m}({x}) | nn.LeakyReLU()
+torch.nn.GELU | any | any | self.{m}({x}) | nn.GELU(approximate="tanh")
+torch.nn.ELU | any | any | self.{m}({x}) | nn.ELU()
+torch.nn.Softplus | any | pos | self.{m}({x}) | nn.Softplus(beta={c}, threshold={hi})
+torch.nn.Hardtanh | any | any | self.{m}({x}) | nn.Hardtanh(min_val={lo}, max_val={hi})
+torch.nn.Hardtanh | any | any | self.{m}({x}) | nn.Hardtanh()
+torch.nn.Softshrink | any | any | self.{m}({x}) | nn.Softshrink()
+torch.clamp | any | any | torch.clamp({x}, {lo}, {hi}) |
+torch.clamp | any | any | torch.clamp({x}, min={lo}) |
+torch.clamp | any | any | torch.clamp({x}, max={hi}) |
+torch.clamp | any | nonneg | torch.clamp({x}, min=0.0) |
+torch.masked_fill | any | any e | {x}.masked_fill({y} > {c}, {s}) |
+torch.mul | any | any | torch.mul({x}, {y}) |
+torch.add | any | any | torch.add({x}, {y}) |
+torch.add | any | any | torch.add({x}, {y}, alpha={c}) |
+torch.sub | any | any | torch.sub({x}, {y}) |
+torch.div | any | any | torch.div({x}, {yp}) |
+torch.pow | any | any g | torch.pow({x}, {p}) |
+torch.where | any | any e | torch.where({x} > {c}, {x}, {s}) |
+torch.where | any | any e | torch.where({x} > {y}, {x}, {y} * {s}) |
+torch.where | any | any | torch.where({y} > 0, {x}, {z}) |
+torch.where | any | any | torch.where({y} > {c}, {x}, {x} * {s}) |
+torch.where | any | any e | torch.where({x} > 0, {y}, {z}) |
+torch.maximum | any | any | torch.maximum({x}, {y} * {c}) |
+torch.lerp | any | any | torch.lerp({x}, {y}, {zu}) |
+torch.lerp | any | any | torch.lerp({x}, {y}, {c}) |
+torch.addcmul | any | any | torch.addcmul({x}, {y}, {z}) |
+torch.addcdiv | any | any | torch.addcdiv({x}, {y}, {zp}) |
+torch.gt | any | any | torch.gt({y}, {c}).float() * {x} |
+torch.lt | any | any | torch.lt({y}, {z}).float() * {x} |
 """
 
 
-def rows() -> dict[str, tuple[str, str, str, str, str]]:
-    """API -> (needs, gives, flags, forward, module)."""
-    out = {}
+Row = tuple[str, str, str, str, str]
+
+
+def rows() -> dict[str, list[Row]]:
+    """API -> its rows: (needs, gives, flags, forward, module)."""
+    out: dict[str, list[Row]] = {}
     for line in ROWS.strip().splitlines():
         api, need, gives, forward, module = (part.strip() for part in line.split("|"))
         kind, _, flags = gives.partition(" ")
-        out[api] = (need, kind, flags, forward, module)
+        out.setdefault(api, []).append((need, kind, flags, forward, module))
     return out

@@ -43,28 +43,26 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
     rng = random.Random(f"{seed}/{index}/{backend}")  # noqa: S311
     for _ in range(30):
         apis = grammar.sample_apis(rng, families)
-        draft = grammar.draft_for(apis, rng, styles)
-        if draft is None or (styles == "plain" and len(draft.lines) > 6):
+        draft = grammar.draft_for(apis, rng, styles, by_hand=0.3)
+        if draft is None or (styles == "plain" and len(draft.lines) > 8):
             continue
         if families and not set(draft.families) <= {*families, *POINTWISE_FAMILIES}:
             continue
         source = named_alike(grammar.module_source(draft)) if styles == "plain" else varied_source(draft, rng)
         schedule = draw(rng, styles)
+        shown = settled_source(source) if styles == "plain" else source  # the kernel mirrors what the Coder is shown
         try:
             space = execute(source)
             if not worth(space):
                 continue
-            graph = trace_namespace(space)
+            graph = trace_namespace(space if shown == source else execute(shown))
         except (RuntimeError, ValueError, TypeError, IndexError):
             continue  # the grammar wrote a module that Torch refuses
         try:
-            shown = (
-                settled_source(source) if styles == "plain" else source
-            )  # the kernel mirrors what the Coder is shown
             text, plan, principles = compile_graph(shown, graph, backend, schedule)
         except Unsupported:
             continue
-        if styles == "plain" and (len(plan.steps) > 3 or len(text) > 3200):
+        if styles == "plain" and (len(plan.steps) > 4 or len(text) > 4200):
             continue
         task = Task(source, tuple(draft.apis), origin=f"teacher:{styles}")
         anchor = next((f for f in draft.families if f not in POINTWISE_FAMILIES), draft.families[0])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from kzlib.teacher.emit import Emitter, finite_repr
-from kzlib.teacher.expr import INT, Expr, const, product, substitute, value_of, var, variables, walk
+from kzlib.teacher.expr import INT, Expr, const, is_const, product, substitute, value_of, var, variables, walk
 from kzlib.teacher.host import size_text
 from kzlib.teacher.kernel import Kernel, Printed
 from kzlib.teacher.large import apart
@@ -499,7 +499,10 @@ class TritonPrinter(Emitter):
         return at if arg else acc
 
     def choose_others(self, body: Expr) -> None:
-        """Pick what masked-off loads give (0 or the first reduction's identity) so that fewest selects are needed."""
+        """Pick what masked-off loads give (0 or the first reduction's identity) so that fewest selects are needed.
+
+        A load with a guard of its own, as of padding, gives 0 where that fails: the value there, not a lane left over.
+        """
         reduces = [e for e in walk(body) if e.op == "reduce"]
         if not reduces:
             return
@@ -508,7 +511,10 @@ class TritonPrinter(Emitter):
         loads = [
             e
             for e in walk(body)
-            if e.op == "load" and e.dtype not in (*INT, "bool") and self.roots_of(Expr("i", e.args))
+            if e.op == "load"
+            and e.dtype not in (*INT, "bool")
+            and is_const(e.args[-1], True)
+            and self.roots_of(Expr("i", e.args))
         ]
         plans: list[dict[Expr, str]] = [{}]
         if math.isinf(wanted):

@@ -8,7 +8,7 @@ from typing import Any
 from kzlib.teacher import expr as e
 from kzlib.teacher.expr import Buffer, Expr, as_expr, compare, const, value_of, where
 from kzlib.teacher.families.args import arguments, dims
-from kzlib.teacher.graph import Node, Ref, Unsupported
+from kzlib.teacher.graph import Node, Ref, Scalar, Unsupported
 from kzlib.teacher.plan import DTYPES, Lazy, Plan, guarded
 
 Shape = tuple[Expr, ...]
@@ -567,6 +567,8 @@ def arange(plan: Plan, node: Node) -> Lazy:
 
 def linspace(plan: Plan, node: Node) -> Lazy:
     start, end, steps = arguments(node, "start", "end", "steps")
+    if any(isinstance(number, Scalar) for number in (start, end, steps)):
+        raise Unsupported("linspace between numbers that a module is given")
     gap = (float(end) - float(start)) / max(1, int(steps) - 1)
     return Lazy((const(int(steps)),), "f32", lambda c: e.as_float(c[0]) * gap + float(start))
 

@@ -22,7 +22,8 @@ def norm(d: Draft, api: str) -> bool:
             shape = d.pick(f"({d.value}.shape[-1],)", f"self.{w}.shape")
             d.step(f"F.{name}({d.value}, {shape}, self.{w}{_eps(d)})")
         else:
-            d.step(f"self.{d.module('norm', f'nn.{name}({a}{_eps(d)})')}({d.value})")
+            tail = f"{_eps(d)}{d.pick('', '', '', ', elementwise_affine=False')}"
+            d.step(f"self.{d.module('norm', f'nn.{name}({a}{tail})')}({d.value})")
     elif name in ("GroupNorm", "group_norm"):
         if d.rank not in (2, 3, 4, 5) or channel % 2:
             return False
@@ -42,7 +43,7 @@ def norm(d: Draft, api: str) -> bool:
         if name == "batch_norm":
             d.step(f"F.batch_norm({d.value}, None, None, training=True)")
         else:
-            d.step(f"self.{d.module('norm', f'nn.{name}({a})')}({d.value})")
+            d.step(f"self.{d.module('norm', f'nn.{name}({a}{_eps(d)})')}({d.value})")
     elif name in ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "instance_norm"):
         if d.rank != {"1": 3, "2": 4, "3": 5}.get(name[-2], d.rank if d.rank in (3, 4) else -1):
             return False
@@ -50,11 +51,12 @@ def norm(d: Draft, api: str) -> bool:
         if name == "instance_norm":
             d.step(f"F.instance_norm({d.value})")
         else:
-            d.step(f"self.{d.module('norm', f'nn.{name}({a})')}({d.value})")
+            tail = f"{_eps(d)}{d.pick('', '', ', affine=True')}"
+            d.step(f"self.{d.module('norm', f'nn.{name}({a}{tail})')}({d.value})")
     elif name == "normalize":
         if d.rank not in (2, 3, 4):
             return False
-        d.step(f"F.normalize({d.value}, dim={d.pick(1, -1)})")
+        d.step(f"F.normalize({d.value}, {d.pick('', '', 'p=1, ')}dim={d.pick(1, -1)})")
     elif name in ("LocalResponseNorm", "local_response_norm"):
         if d.rank != 4:
             return False
@@ -71,7 +73,9 @@ def norm(d: Draft, api: str) -> bool:
 def softmax(d: Draft, api: str) -> bool:
     if d.rank not in (2, 3, 4):
         return False
-    dim = d.pick(-1, 1)
+    dim = d.pick(-1, 1, d.rng.randrange(d.rank))
+    if d.shape[dim] < 2:
+        return False
     name = short(api)
     if name == "Softmax2d":
         if d.rank != 4:

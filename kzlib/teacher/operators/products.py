@@ -7,7 +7,7 @@ from kzlib.teacher.operators.common import WIDTHS, last
 
 
 def linear(d: Draft, api: str) -> bool:
-    if d.rank not in (2, 3):
+    if d.rank not in (2, 3, 4):
         return False
     out = d.pick(*WIDTHS)
     a, o = d.argument(last(d), d.shape[-1]), d.argument("out_features", out)
@@ -33,7 +33,13 @@ def _turned(d: Draft, y: str, a: int, b: int) -> str:
 
 def matmul(d: Draft, api: str) -> bool:
     n = d.pick(*WIDTHS)
-    if api in ("torch.mm", "torch.matmul", "torch.inner") and d.rank == 2:
+    if api in ("torch.mm", "torch.matmul") and d.rank == 2 and d.rng.random() < 0.2:  # the first operand turned
+        d.step(_turned(d, d.value, 0, 1))
+        d.shape = d.shape[::-1]
+        y = d.input([d.shape[1], n], names=("batch", "columns"))
+        d.step(f"{api}({d.value}, {y})")
+        d.shape = [d.shape[0], n]
+    elif api in ("torch.mm", "torch.matmul", "torch.inner") and d.rank == 2:
         if api == "torch.inner":
             y = d.input([n, d.shape[1]], names=("rows", "features"))
         elif d.rng.random() < 0.25:
@@ -42,6 +48,10 @@ def matmul(d: Draft, api: str) -> bool:
             y = d.input([d.shape[1], n], names=(last(d), "columns"))
         d.step(f"{api}({d.value}, {y})")
         d.shape = [d.shape[0], n]
+    elif api == "torch.matmul" and d.rank in (3, 4) and d.rng.random() < 0.3:  # one matrix for all of the batch
+        y = d.input([d.shape[-1], n], names=(last(d), "columns"))
+        d.step(f"torch.matmul({d.value}, {y})")
+        d.shape = [*d.shape[:-1], n]
     elif api in ("torch.bmm", "torch.matmul") and d.rank == 3:
         if d.rng.random() < 0.25:
             y = _turned(d, d.input([d.shape[0], n, d.shape[2]], names=("batch", "rows", last(d))), 1, 2)
@@ -87,20 +97,22 @@ def matmul(d: Draft, api: str) -> bool:
 
 
 def einsum(d: Draft, n: int) -> bool:
-    if d.rank == 2:
-        y = d.input([n, d.shape[1]], names=("rows", last(d)))
-        d.step(f'torch.einsum("bc,rc->br", {d.value}, {y})')
-        d.shape = [d.shape[0], n]
-    elif d.rank == 3:
-        y = d.input([d.shape[0], n, d.shape[2]], names=("batch", "rows", last(d)))
-        d.step(f'torch.einsum("btc,bsc->bts", {d.value}, {y})')
-        d.shape = [d.shape[0], d.shape[1], n]
-    elif d.rank == 4:
-        y = d.input([d.shape[3], n], names=("width", "columns"))
-        d.step(f'torch.einsum("bhtd,de->bhte", {d.value}, {y})')
-        d.shape = [*d.shape[:3], n]
-    else:
+    """x with another operand; any order of the letters on all three sides."""
+    if d.rank not in (2, 3, 4):
         return False
+    letters = d.rng.sample("abcdehijklmnpqstw", d.rank + 1)
+    x, new = letters[:-1], letters[-1]
+    size = dict(zip(x, d.shape, strict=True)) | {new: n}
+    summed = d.pick(*x)
+    shared = [c for c in x if c != summed and d.rng.random() < (0.5 if d.rank > 2 else 0.1)][: d.rank - 2]
+    y = d.rng.sample([*shared, summed, new], len(shared) + 2)
+    out = [*(c for c in x if c != summed), new]
+    if d.rng.random() < 0.5:
+        d.rng.shuffle(out)
+    size_names = {c: f"size_{c}" for c in size}
+    other = d.input([size[c] for c in y], names=tuple(size_names[c] for c in y))
+    d.step(f'torch.einsum("{"".join(x)},{"".join(y)}->{"".join(out)}", {d.value}, {other})')
+    d.shape = [size[c] for c in out]
     return True
 
 

@@ -11,7 +11,7 @@ def reduction(d: Draft, api: str) -> bool:
     if d.rank < 2:
         return False
     keep = d.rng.random() < 0.4
-    dim: int | tuple[int, ...] = d.pick(1, -1, 0) if d.rank > 2 else d.pick(1, 1, -1)
+    dim: int | tuple[int, ...] = d.pick(1, -1, d.rng.randrange(d.rank)) if d.rank > 2 else d.pick(1, 1, -1, 0)
     if d.rank == 4 and name in ("sum", "mean", "amax", "amin", "var", "std") and d.rng.random() < 0.4:
         dim = (2, 3)
     axes = (dim,) if isinstance(dim, int) else dim

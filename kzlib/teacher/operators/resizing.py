@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kzlib.teacher.draft import Draft
 from kzlib.teacher.operators.common import short
+from kzlib.teacher.operators.windows import text_of
 
 
 def pad(d: Draft, api: str) -> bool:
@@ -12,25 +13,24 @@ def pad(d: Draft, api: str) -> bool:
         if d.rank < 3:
             return False
         mode = d.pick("constant", "constant", "reflect", "replicate")
-        a, b = d.pick((1, 1), (1, 2), (2, 0))
-        tail = "" if mode == "constant" else f', mode="{mode}"'
         if mode != "constant" and d.rank not in (3, 4):
             return False
-        if d.rank == 4 and mode != "constant":
-            d.step(f"F.pad({x}, ({a}, {b}, {b}, {a}){tail})")
-            s[-2] += a + b
-        else:
-            d.step(f"F.pad({x}, ({a}, {b}){tail})")
-        s[-1] += a + b
-        return s[-1] > 3
+        axes = d.rank - 2 if mode != "constant" else d.pick(*range(1, d.rank))  # the last ones
+        most = min(4, min(s[-axes:]) - 1)
+        widths = [d.pick(*range(most + 1)) for _ in range(2 * axes)]
+        tail = f', mode="{mode}"' if mode != "constant" else d.pick("", "", f", value={d.constant()}")
+        d.step(f"F.pad({x}, ({', '.join(map(str, widths))}){tail})")
+        for axis in range(axes):
+            s[-1 - axis] += sum(widths[2 * axis : 2 * axis + 2])
+        return sum(widths) > 0
     n = int(name[-2])
     if d.rank != n + 2 or min(s[2:]) < 4:
         return False
-    width = d.pick(1, 2)
+    widths = [d.pick(1, 2, 3)] * (2 * n) if d.rng.random() < 0.5 else [d.pick(0, 1, 2, 3) for _ in range(2 * n)]
     value = f", {d.constant()}" if name.startswith("Constant") else ""
-    d.step(f"self.{d.module('pad', f'nn.{name}({width}{value})')}({x})")
-    d.shape = [*s[:2], *(v + 2 * width for v in s[2:])]
-    return True
+    d.step(f"self.{d.module('pad', f'nn.{name}({text_of(widths)}{value})')}({x})")
+    d.shape = [*s[:2], *(v + widths[2 * k] + widths[2 * k + 1] for k, v in zip(reversed(range(n)), s[2:], strict=True))]
+    return sum(widths) > 0
 
 
 def resize(d: Draft, api: str) -> bool:
@@ -59,12 +59,19 @@ def resize(d: Draft, api: str) -> bool:
     if d.rank != 4 or max(s[2:]) > 16:
         return False
     if name == "interpolate":
-        mode = d.pick("nearest", "bilinear", "nearest")
-        tail = f', mode="{mode}"' + (", align_corners=False" if mode == "bilinear" else "")
-        d.step(f"F.interpolate({x}, scale_factor=2{tail})")
+        tail, times = _mode(d), d.pick(2, 2, 3)
+        d.step(f"F.interpolate({x}, scale_factor={times}{tail})")
     elif name == "Upsample":
-        d.step(f"self.{d.module('up', 'nn.Upsample(scale_factor=2)')}({x})")
+        tail, times = _mode(d), d.pick(2, 2, 3)
+        d.step(f"self.{d.module('up', f'nn.Upsample(scale_factor={times}{tail})')}({x})")
     else:
+        times = 2
         d.step(f"self.{d.module('up', f'nn.{name}(scale_factor=2)')}({x})")
-    d.shape = [*s[:2], s[2] * 2, s[3] * 2]
+    d.shape = [*s[:2], s[2] * times, s[3] * times]
     return True
+
+
+def _mode(d: Draft) -> str:
+    return d.pick(
+        "", ', mode="nearest"', ', mode="bilinear", align_corners=False', ', mode="bilinear", align_corners=True'
+    )
