@@ -6,6 +6,8 @@ the rest is still too large, records go, the largest first; counts and examples 
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import shutil
 import tempfile
@@ -83,12 +85,39 @@ def chosen(run: Run, folders: Sequence[str] = FOLDERS) -> Iterator[Path]:
 def _copy(source: Path, target: Path, names: list[str]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.suffix == ".ipynb":
-        target.write_text(sanitise.notebook(source.read_text(encoding="utf-8"), names), encoding="utf-8")
+        text = small_pictures(sanitise.notebook(source.read_text(encoding="utf-8"), names))
+        target.write_text(text, encoding="utf-8")
+    elif source.suffix == ".png":
+        target.write_bytes(small_png(source.read_bytes()))
     elif source.suffix in TEXT:
         with source.open(encoding="utf-8", newline="") as lines, target.open("w", encoding="utf-8", newline="") as file:
             file.writelines(sanitise.clean(line, names) for line in lines)
     else:
         shutil.copyfile(source, target)
+
+
+def small_png(data: bytes) -> bytes:
+    """The picture in 256 colours where that is smaller: figures have few, and the copy has most of them twice."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(data)).convert("RGBA")
+    page = Image.new("RGBA", picture.size, "white")
+    page.alpha_composite(picture)
+    out = io.BytesIO()
+    page.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return min(out.getvalue(), data, key=len)
+
+
+def small_pictures(notebook: str) -> str:
+    """A notebook's text with its PNG outputs made small."""
+    read = json.loads(notebook)
+    for cell in read["cells"]:
+        for shown in cell.get("outputs", ()):
+            pictures = shown.get("data", {})
+            if "image/png" in pictures:
+                data = small_png(base64.b64decode("".join(pictures["image/png"])))
+                pictures["image/png"] = base64.b64encode(data).decode()
+    return json.dumps(read, indent=1, ensure_ascii=False) + "\n"
 
 
 def _checkpoint(run: Run, copy: Run, checkpoint: str) -> None:

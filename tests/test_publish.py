@@ -193,6 +193,22 @@ def test_published_runs_of_this_repository_are_clean():
             assert not re.search(r"(?<![\w.])/(home|Users)/\w", text), path
 
 
+def test_a_published_picture_is_smaller_and_looks_the_same():
+    from io import BytesIO
+
+    import numpy as np
+    from PIL import Image
+
+    ramp = np.linspace(0, 255, 300 * 200 * 3).reshape(200, 300, 3).astype(np.uint8)
+    data = BytesIO()
+    Image.fromarray(ramp).save(data, "PNG", compress_level=0)
+    small = publish.small_png(data.getvalue())
+    shown = np.asarray(Image.open(BytesIO(small)).convert("RGB")).astype(int)
+    assert len(small) < len(data.getvalue()) / 2
+    assert np.abs(shown - ramp).max() <= 8
+    assert publish.small_png(small) == small
+
+
 def test_a_published_notebook_holds_a_picture_once_and_keeps_its_alt_text():
     picture, alt = "iVBORw0KGgo=", {"image/png": {"alt": "Two bars"}}
     both = {"image/png": picture, "text/html": f'<img alt="Two bars" src="data:image/png;base64,{picture}">'}

@@ -15,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", default="", metavar="NAME", help="ship this one too, such as coder.r2 (<= 20 MiB)"
     )
     parser.add_argument("--numbers-only", action="store_true", help="without notebooks, figures and records")
+    parser.add_argument("--limit", type=int, default=30, metavar="MIB", help="largest size; records go first (default 30)")
     parser.add_argument("--output-root", default="outputs", metavar="FOLDER", help="where runs are kept")
 
 
@@ -27,7 +28,8 @@ def run(args: argparse.Namespace) -> int:
     from kzlib.workspace import size
 
     base = output_folder(args.output_root)
-    copy = publish(find(args.run, args.output_root), args.name, base, args.checkpoint, numbers_only=args.numbers_only)
+    source = find(args.run, args.output_root)
+    copy = publish(source, args.name, base, args.checkpoint, args.limit << 20, args.numbers_only)
     dropped = json.loads((copy.root / "manifest.json").read_text(encoding="utf-8"))["dropped_for_size"]
     print(f"{copy.profile}/{copy.name}: {size(copy.root) / 2**20:.1f} MiB")
     print(f"left out for size: {', '.join(dropped) or 'nothing'}")
