@@ -18,17 +18,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from kzlib import evaluation, policy, scores
+from kzlib import contamination, evaluation, metrics, policy, scores
 from kzlib.contenders import Contender, checkpoint_digest, opened
 from kzlib.metrics import Attempt, outcome_counts
-from kzlib.records import Task
+from kzlib.records import Outcome, Task, read_jsonl
 from kzlib.tasks import load_tasks
 from kzlib.training import resolve_device
 from kzlib.verifier import Verifier
 
 BLOCK = 16  # tasks sampled and judged together
+OUTCOMES = [outcome.value for outcome in Outcome]
 
 Block = tuple[str, int, list[Task]]
 
@@ -72,12 +71,53 @@ def run(args: argparse.Namespace, sources: dict[str, list[Task]]) -> list[Attemp
     return attempts
 
 
-def table(attempts: Sequence[Attempt], samples: int) -> pd.DataFrame:
-    """pass@k and fast_1@k with intervals, by task set and level."""
-    rows = scores.score(attempts, sorted({1, samples}), [1.0], 0)
-    frame = pd.DataFrame(rows)
-    wanted = frame[frame["metric"].isin(["pass", "fast_1"])]
-    return wanted[["task_set", "level", "metric", "k", "value", "low", "high", "tasks"]].round(3)
+def page(attempts: Sequence[Attempt]) -> str:
+    """Markdown: pass@k and fast_1@k with intervals by level, then how answers ended. From the attempts alone.
+
+    >>> from kzlib.records import Outcome
+    >>> two = [Attempt("a", k, Outcome.PASS if k else Outcome.WRONG, task_set="mine", level=1) for k in range(2)]
+    >>> print(page(two).splitlines()[2])
+    | mine | 1 | pass@1 | 0.500 | - | - | 1 |
+    """
+    samples = 1 + max(item.sample for item in attempts)
+    lines = [
+        "| tasks | level | score | value | from | to | judged tasks |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in scores.score(attempts, sorted({1, samples}), [1.0], 0):
+        if row["level"] and row["metric"] in ("pass", "fast_1"):
+            numbers = " | ".join("-" if row[k] is None else f"{row[k]:.3f}" for k in ("value", "low", "high"))
+            lines.append(
+                f"| {row['task_set']} | {row['level']} | {row['metric']}@{row['k']} | {numbers} | {row['tasks']} |"
+            )
+    levels = sorted({item.level for item in attempts})
+    lines += ["", "| level | tasks | answers | " + " | ".join(OUTCOMES) + " |", "| --- " * (3 + len(OUTCOMES)) + "|"]
+    for level in levels:
+        own = [item for item in attempts if item.level == level]
+        counts = outcome_counts(own)
+        lines.append(
+            f"| {level} | {len({a.task_id for a in own})} | {len(own)} | "
+            + " | ".join(str(counts.get(name, 0)) for name in OUTCOMES)
+            + " |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def overlap(attempts: Sequence[Attempt], tasks: Sequence[Task], seen: Sequence[Task]) -> str:
+    """Markdown: the judged tasks against the modules seen in training, and pass@1 of each finding."""
+    judged = {item.task_id for item in attempts}
+    report = contamination.compare([task for task in tasks if task.id in judged], seen)
+    lines = [
+        f"Against {len(seen):,} modules seen in training:",
+        "",
+        "| finding | tasks | pass@1 |",
+        "| --- | --- | --- |",
+    ]
+    for finding, count in report.counts().items():
+        own = {row.task_id for row in report.rows if row.finding == finding}
+        rate = metrics.pass_at([item for item in attempts if item.task_id in own], 1).value
+        lines.append(f"| {finding} | {count} | {'-' if rate is None else f'{rate:.3f}'} |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> int:
@@ -92,21 +132,25 @@ def main() -> int:
     parser.add_argument("--temperature", type=float, default=0.8)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=6, help="full-size tasks judged at once")
+    parser.add_argument("--seen", type=Path, nargs="*", default=[], help="tasks.jsonl files of its training")
     args = parser.parse_args()
     policy.quiet()
     if not args.coder.is_dir():
         raise SystemExit(
             f"{args.coder} is no checkpoint: give a folder such as outputs/PROFILE/RUN/checkpoints/coder.r2"
         )
-    attempts = run(args, {source: load_tasks(source) for source in args.sources})
+    sources = {source: load_tasks(source) for source in args.sources}
+    attempts = run(args, sources)
     if not attempts:
         raise SystemExit("no block was finished: give more --minutes")
     args.out.mkdir(parents=True, exist_ok=True)
     scores.write_attempts(args.out / "attempts.csv", attempts)
-    found = table(attempts, args.samples)
-    found.to_csv(args.out / "scores.csv", index=False)
-    print(found.to_string(index=False))
-    print(dict(outcome_counts(attempts)))
+    text = page(attempts)
+    if args.seen:
+        tasks = [task for found in sources.values() for task in found]
+        text += "\n" + overlap(attempts, tasks, [task for path in args.seen for task in read_jsonl(path, Task)])
+    (args.out / "page.md").write_text(text)
+    print(text)
     return 0
 
 
