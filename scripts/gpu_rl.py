@@ -5,9 +5,10 @@
     python scripts/gpu_rl.py ten --out OUT                # ten steps on one GPU
     python scripts/gpu_rl.py two --out OUT                # the same ten on two GPUs, and both side by side
 
-`--run FOLDER` takes the Coder and the modules of a run instead of `prepare`'s. The first step of `ten` scores one saved
-batch of answers on any number of processes, because every process samples from a stream of its own. Each process sees
-one card (CUDA_VISIBLE_DEVICES) and judges on it. Tables go to OUT as JSON and as CSV. Source: issue 7, bars.
+`--run FOLDER` takes the cold start and the first harvest of a run instead of `prepare`'s Coder and modules, which are too
+easy to say much about time. The first step of `ten` scores one saved batch of answers on any number of processes, because
+every process samples from a stream of its own. Each process sees one card (CUDA_VISIBLE_DEVICES) and judges on it. Tables
+go to OUT as JSON and as CSV. Source: issue 7, bars.
 """
 
 from __future__ import annotations
@@ -87,12 +88,17 @@ class Replayed(CAGRPOTrainer):
         return ids, logprobs
 
 
+def harvested(run: Path) -> list[Task]:
+    """The modules of the run's first harvest, which notebook 04 trains on."""
+    by_id = {task.id: task for task in read_jsonl(run / "records/tasks.03_proposer_rl.r1.jsonl", Task)}
+    return [by_id[name] for name in json.loads((run / "metrics/harvest.r1.json").read_text())["pool"]]
+
+
 def train(args: argparse.Namespace, name: str) -> list[dict[str, Any]]:
     """Steps of CA-GRPO on the strict verifier; the step log's rows, with the kernels that were really judged."""
     source = args.run / "checkpoints" / "sft_coder" if args.run else args.out / "model"
     model, tokenizer = policy.load(source, DEVICE, dtype="float32")
-    modules = args.run / "corpus" / "tasks.jsonl" if args.run else args.out / "tasks.jsonl"
-    pool = list(read_jsonl(modules, Task))[-64:]
+    pool = harvested(args.run) if args.run else list(read_jsonl(args.out / "tasks.jsonl", Task))
     workers = args.workers or max(1, len(os.sched_getaffinity(0)) // WORLD)
     with Verifier("cuda:0" if CUDA else "cpu", workers, screen=args.screen) as verifier:
         judge = Judging(verifier, seed=1)
@@ -212,7 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("prepare", "step", "ten", "two", "compare"))
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--run", type=Path, help="a run's folder: its cold start and modules instead of prepare's")
+    parser.add_argument("--run", type=Path, help="a run's folder: its cold start and first harvest")
     parser.add_argument("--pairs", type=int, default=3000)
     parser.add_argument("--sft-steps", type=int, default=400)
     parser.add_argument("--answers", type=int, default=256)
