@@ -5,10 +5,10 @@
     python scripts/gpu_rl.py ten --out OUT                # ten steps on one GPU
     python scripts/gpu_rl.py two --out OUT                # the same ten on two GPUs, and both side by side
 
-`--run FOLDER` takes the cold start and the first harvest of a run instead of `prepare`'s Coder and modules, which are too
-easy to say much about time. The first step of `ten` scores one saved batch of answers on any number of processes, because
-every process samples from a stream of its own. Each process sees one card (CUDA_VISIBLE_DEVICES) and judges on it. Tables
-go to OUT as JSON and as CSV. Source: issue 7, bars.
+`--run FOLDER` takes the cold start and the first harvest of a run instead of `prepare`'s Coder and modules, which are
+too easy to say much about time. The first step of `ten` scores one saved batch of answers on any number of processes,
+because every process samples from a stream of its own. Each process sees one card (CUDA_VISIBLE_DEVICES) and judges
+on it. Tables go to OUT as JSON and as CSV. Source: issue 7, bars.
 """
 
 from __future__ import annotations
