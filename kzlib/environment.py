@@ -61,16 +61,38 @@ def cpu_name() -> str:
 
 
 def gpus() -> list[dict[str, str]]:
-    """One {"name", "memory", "driver"} a GPU, asked of the driver's own tool; [] without one."""
-    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
+    """One {"name", "memory", "driver"} a GPU that programs here may use, asked of the driver's own tool; [] without."""
+    query = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version,uuid", "--format=csv,noheader"]
     try:
         done = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return []
     if done.returncode:
         return []
-    rows = [[cell.strip() for cell in line.split(",")] for line in done.stdout.splitlines() if line.count(",") == 2]
-    return [dict(zip(("name", "memory", "driver"), row, strict=True)) for row in rows]
+    rows = [[cell.strip() for cell in line.split(",")] for line in done.stdout.splitlines() if line.count(",") == 3]
+    seen = visible([row[3] for row in rows], os.environ.get("CUDA_VISIBLE_DEVICES"))
+    return [dict(zip(("name", "memory", "driver"), rows[i][:3], strict=True)) for i in seen]
+
+
+def visible(uuids: list[str], chosen: str | None) -> list[int]:
+    """Which of a machine's GPUs CUDA_VISIBLE_DEVICES leaves: numbers or beginnings of UUIDs, up to the first bad one.
+
+    >>> two = ["GPU-a1", "GPU-b2"]
+    >>> [visible(two, chosen) for chosen in (None, "1", "GPU-b,0", "", "-1", "0,7,1")]
+    [[0, 1], [1], [1, 0], [], [], [0]]
+    """
+    if chosen is None:
+        return list(range(len(uuids)))
+    found: list[int] = []
+    for name in (part.strip() for part in chosen.split(",")):
+        if name.isdigit():
+            fits = [int(name)] if int(name) < len(uuids) else []
+        else:
+            fits = [i for i, uuid in enumerate(uuids) if name and uuid.startswith(name)]
+        if len(fits) != 1:
+            break
+        found += fits
+    return found
 
 
 def git_state() -> dict[str, Any]:

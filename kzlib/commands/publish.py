@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", default="", metavar="NAME", help="ship this one too, such as coder.r2 (<= 20 MiB)"
     )
     parser.add_argument("--numbers-only", action="store_true", help="without notebooks, figures and records")
-    parser.add_argument("--limit", type=int, default=30, metavar="MIB", help="largest size; records go first (default 30)")
+    parser.add_argument("--limit", type=int, default=30, metavar="MIB", help="largest size (30): records go first")
     parser.add_argument("--output-root", default="outputs", metavar="FOLDER", help="where runs are kept")
 
 
