@@ -152,7 +152,7 @@ def table(rows: list[tuple[Any, Verdict]], gpu: bool) -> None:
     counted = [c for c, _ in rows if not c.honest and Outcome.PASS not in c.expected(gpu=gpu)]
     passed = dishonest_passed(rows, gpu)
     print(f"dishonest passed: {zoo_report.interval(len(passed), len(counted))}", *passed, sep="\n  ")
-    honest = [(c, v) for c, v in rows if c.honest and v.judged]
+    honest = [(c, v) for c, v in rows if c.honest and v.judged and Outcome.PASS in c.expected(gpu=gpu)]
     rejected = [f"{c.name}: {v.outcome}: {first_line(v)}" for c, v in honest if not v.passed]
     print(f"honest rejected: {zoo_report.interval(len(rejected), len(honest))}", *rejected, sep="\n  ")
     unjudged = [f"{c.name}: {v.outcome}: {first_line(v)}" for c, v in rows if not v.judged]
