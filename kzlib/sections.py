@@ -72,7 +72,7 @@ class ModelSection(_Section):
 class CorpusSection(_Section):
     corpus_size: Count  # verified (module, kernel) pairs of the cold start
     corpus_families: list[str]  # op families of the teacher; [] takes all
-    corpus_style: Literal["plain", "varied"]  # how differently modules and kernels are written
+    corpus_style: Literal["plain", "broad", "varied"]  # short; longer, with idioms; or dressed as people dress them
     corpus_from: str  # folder of pairs verified beforehand by `kz corpus`; "" verifies them here
 
 

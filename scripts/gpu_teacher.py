@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kzlib.records import Verdict
 from kzlib.teacher import Sample, generate
+from kzlib.teacher.sample import STYLES
 from kzlib.verifier import Verifier, resolve_device
 
 FIELDS = ("backend", "styles", "family", "task", "candidate", "outcome", "stage", "where", "speedup", "apis", "message")
@@ -163,7 +164,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=500, help="samples a backend and style")
     parser.add_argument("--backends", nargs="+", default=["triton", "cuda"], choices=("triton", "cuda"))
-    parser.add_argument("--styles", nargs="+", default=["plain", "varied"], choices=("plain", "varied"))
+    parser.add_argument("--styles", nargs="+", default=["plain", "varied"], choices=tuple(STYLES))
     parser.add_argument("--family", action="append", help="only this family (may be repeated)")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda:0")

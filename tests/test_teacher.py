@@ -17,6 +17,7 @@ from kzlib.teacher import Unsupported, generate, solve
 from kzlib.teacher.compiler import compile_graph
 from kzlib.teacher.grammar import families
 from kzlib.teacher.graph import trace
+from kzlib.teacher.sample import STYLES
 from kzlib.teacher.schedule import PLAIN
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\n"
@@ -78,8 +79,17 @@ def test_the_same_seed_gives_the_same_samples_whatever_the_workers() -> None:
     assert one != list(generate(12, seed=6, workers=1))
 
 
-def test_tasks_use_exactly_the_apis_they_name_and_differ() -> None:
-    samples = list(generate(40, seed=9, workers=1))
+@pytest.mark.timeout(600)
+def test_broad_style_matches_torch_and_holds_what_people_write_by_hand() -> None:
+    samples = list(generate(60, seed=12, styles="broad", workers=1))
+    assert sum("def __init__(self, *settings)" in s.candidate.source for s in samples) > 5
+    bad = failures([(s.task.source, s.candidate.source) for s in samples])
+    assert not bad, bad[0]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_tasks_use_exactly_the_apis_they_name_and_differ(style: str) -> None:
+    samples = list(generate(40, seed=9, styles=style, workers=1))
     assert len({s.task.id for s in samples}) == 40
     for s in samples:
         assert resolve(s.task.source).apis == s.task.apis, s.task.source
@@ -264,7 +274,7 @@ def test_an_instance_norm_after_a_number_is_refused_not_an_error():
     from kzlib.teacher.draft import Draft
     from kzlib.teacher.operators.norms import norm
 
-    assert not norm(Draft(random.Random(0), "plain", []), "torch.nn.functional.instance_norm")
+    assert not norm(Draft(random.Random(0), []), "torch.nn.functional.instance_norm")
 
 
 LARGE = {

@@ -60,7 +60,7 @@ def test_a_pass_over_a_row_is_written_once() -> None:
     assert source.count("tl.sum(") == 2, source  # the mean's, and the variance's
 
 
-@pytest.mark.parametrize("style", ["plain", "varied"])
+@pytest.mark.parametrize("style", ["plain", "broad", "varied"])
 def test_random_samples_of_every_family_compile(style: str, compiler: ForkServer) -> None:
     drawn = [sample(2026, index, "triton", None, style) for index in range(40)]
     answers = [told(compiler, s.task, s.candidate.source) for s in drawn if s is not None]

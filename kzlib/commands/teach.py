@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kzlib.teacher.sample import STYLES
+
 if TYPE_CHECKING:
     from kzlib.records import Verdict
     from kzlib.teacher import Sample
@@ -24,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--family", action="append", help="only this family (may be repeated); an unknown name lists them"
     )
     parser.add_argument(
-        "--styles", default="plain", choices=("plain", "varied"), help="short and regular, or as people write"
+        "--styles", default="plain", choices=tuple(STYLES), help="short; longer, with idioms; or as people write"
     )
     parser.add_argument("--out", type=Path, required=True, help="folder; a second call goes on where the first stopped")
     parser.add_argument("--workers", type=int, help="processes (default: the cores there are, at most 8)")

@@ -25,7 +25,6 @@ class Draft:
     """The task under construction. `value` is the forward variable; ops add lines and change `shape`."""
 
     rng: random.Random
-    style: str
     shape: list[int]
     init: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)

@@ -238,9 +238,7 @@ def write_operator(d: Draft) -> bool:
     return True
 
 
-def draft_for(
-    apis: Sequence[str], rng: random.Random, style: str = "plain", tries: int = 40, by_hand: float = 0.0
-) -> Draft | None:
+def draft_for(apis: Sequence[str], rng: random.Random, tries: int = 40, by_hand: float = 0.0) -> Draft | None:
     """A module that uses exactly these APIs, or None if no order and shape was found that takes them all.
 
     With chance `by_hand` it also holds an idiom, with the APIs that the idiom needs.
@@ -250,7 +248,7 @@ def draft_for(
         rng.shuffle(order)
         order.sort(key=lambda a: WRITERS.get(a, (None, ""))[1] in ("loss",))
         rank = _rank(order, rng)
-        d = Draft(rng, style, list(rng.choice(START_SHAPES[rank])))
+        d = Draft(rng, list(rng.choice(START_SHAPES[rank])))
         first = list(d.shape)
         d.inputs.append(("x", ""))
         good = True
@@ -394,15 +392,16 @@ WEIGHTS = {
     "resample": 3,
     "attention": 2,
 }
-COMPANIONS = (0.3, 0.3, 0.2, 0.12, 0.08)  # chances of 0, 1, 2, 3, 4 more APIs
 
 
-def sample_apis(rng: random.Random, chosen: Sequence[str] | None = None) -> tuple[str, ...]:
-    """A family's API and 0 to 4 companions, mostly pointwise: how kernels fuse."""
+def sample_apis(
+    rng: random.Random, chosen: Sequence[str] | None = None, companions: Sequence[float] = (0.4, 0.4, 0.2)
+) -> tuple[str, ...]:
+    """A family's API and companions, mostly pointwise: how kernels fuse. `companions`: chances of 0, 1, 2, ... of them."""
     pool = list(chosen or WEIGHTS)
     family = rng.choices(pool, [WEIGHTS.get(f, 3) for f in pool])[0]
     apis = [rng.choice(_common(family, rng))]
-    for _ in range(rng.choices(range(len(COMPANIONS)), COMPANIONS)[0]):
+    for _ in range(rng.choices(range(len(companions)), companions)[0]):
         kind = rng.choices(("activation", "elementwise", "reduction", "any"), (5, 4, 2, 5))[0]
         other = rng.choice(pool) if kind == "any" else kind
         api = rng.choice(_common(other, rng))

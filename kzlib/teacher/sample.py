@@ -25,6 +25,22 @@ class Sample:
     principles: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How much a module of a style may hold: the chance of an idiom, APIs beside the first, lengths of texts."""
+
+    by_hand: float
+    companions: tuple[float, ...]  # chances of 0, 1, 2, ... more APIs
+    lines: int
+    kernels: int
+    characters: int
+
+
+STYLES = {
+    "plain": Style(0.0, (0.35, 0.35, 0.2, 0.1), 6, 3, 3200),  # short and regular: what a small model can learn
+    "broad": Style(0.3, (0.3, 0.3, 0.2, 0.12, 0.08), 8, 4, 4200),  # longer, with what people write by hand
+    "varied": Style(0.15, (0.35, 0.35, 0.2, 0.1), 99, 99, 10**6),  # in the clothes that people give their modules
+}
 CHUNK = 32
 POINTWISE_FAMILIES = ("elementwise", "activation")  # companions that any family may have
 
@@ -41,16 +57,17 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
     from kzlib.teacher.worth import worth
 
     rng = random.Random(f"{seed}/{index}/{backend}")  # noqa: S311
+    style, dressed = STYLES[styles], styles == "varied"
     for _ in range(30):
-        apis = grammar.sample_apis(rng, families)
-        draft = grammar.draft_for(apis, rng, styles, by_hand=0.3)
-        if draft is None or (styles == "plain" and len(draft.lines) > 8):
+        apis = grammar.sample_apis(rng, families, style.companions)
+        draft = grammar.draft_for(apis, rng, by_hand=style.by_hand)
+        if draft is None or len(draft.lines) > style.lines:
             continue
         if families and not set(draft.families) <= {*families, *POINTWISE_FAMILIES}:
             continue
-        source = named_alike(grammar.module_source(draft)) if styles == "plain" else varied_source(draft, rng)
+        source = varied_source(draft, rng) if dressed else named_alike(grammar.module_source(draft))
         schedule = draw(rng, styles)
-        shown = settled_source(source) if styles == "plain" else source  # the kernel mirrors what the Coder is shown
+        shown = source if dressed else settled_source(source)  # the kernel mirrors what the Coder is shown
         try:
             space = execute(source)
             if not worth(space):
@@ -62,7 +79,7 @@ def sample(seed: int, index: int, backend: Backend, families: Sequence[str] | No
             text, plan, principles = compile_graph(shown, graph, backend, schedule)
         except Unsupported:
             continue
-        if styles == "plain" and (len(plan.steps) > 4 or len(text) > 4200):
+        if len(plan.steps) > style.kernels or len(text) > style.characters:
             continue
         task = Task(source, tuple(draft.apis), origin=f"teacher:{styles}")
         anchor = next((f for f in draft.families if f not in POINTWISE_FAMILIES), draft.families[0])

@@ -32,8 +32,8 @@ def choose(kernel: Kernel) -> Kernel:
 
 
 def draw(rng: random.Random, styles: str) -> dict[str, Any]:
-    """A schedule for one sample: the plain one, or one of the many."""
-    if styles == "plain":
+    """A schedule for one sample: one of the many where styles vary, else the plain one."""
+    if styles != "varied":
         return dict(PLAIN)
     return {
         "style": "varied",
