@@ -8,6 +8,7 @@ Style "plain" is short and regular: diversity lies in which operators meet and h
 from __future__ import annotations
 
 import ast
+import math
 import random
 import re
 from collections.abc import Sequence
@@ -243,59 +244,75 @@ def draft_for(apis: Sequence[str], rng: random.Random, tries: int = 40, by_hand:
 
     With chance `by_hand` it also holds an idiom, with the APIs that the idiom needs.
     """
-    for _ in range(tries):
-        order = list(apis)
-        rng.shuffle(order)
-        order.sort(key=lambda a: WRITERS.get(a, (None, ""))[1] in ("loss",))
-        rank = _rank(order, rng)
-        d = Draft(rng, list(rng.choice(START_SHAPES[rank])))
-        first = list(d.shape)
-        d.inputs.append(("x", ""))
-        good = True
-        at = rng.randint(0, len(order)) if rng.random() < by_hand else -1  # where an idiom stands
-        kept: tuple[int, list[int]] | None = None  # where `r` was set, and its shape
-        for k, api in enumerate(order):
-            if k == at and not d.done:
-                idioms.idiom(d, bool(set(d.apis) & SATURATING))
-            if kept is None and k < 2 and rng.random() < 0.2:
-                kept = (len(d.lines), list(d.shape))
-                d.lines.append(f"r = {d.value}")
-            if d.done or not _write(d, api):
-                good = False
-                break
-            if kept and _spreads(d.shape, kept[1]) and not d.done and rng.random() < 0.8:
-                by_r = [f"r / {d.value}"] if d.range == "pos" else []
-                d.step(d.pick(*(f"{d.value} {sign} r" for sign in "++*-"), f"r - {d.value}", *by_r))
-                d.exact, d.range, d.grown, d.shape, kept = False, "any", True, list(kept[1]), None
-            if (
-                (
-                    (not d.done and k == len(order) - 1 and rng.random() < 0.3)
-                    or (k < len(order) - 1 and rng.random() < 0.12)
-                )
-                and not d.done
-                and d.shape
-            ):
-                write_operator(d)
-        if good and at == len(order) and not d.done:
-            idioms.idiom(d, bool(set(d.apis) & SATURATING))
-        if kept:
-            del d.lines[kept[0]]
-        if good and d.lines and all(s > 0 for s in d.shape) and _size(d.shape) <= 40000:
-            d.inputs[0] = ("x", d.maker(first, d.start if d.start != "randn" else "randn"))
-            return d
-    return None
+    drafts = (_attempt(list(apis), rng, by_hand) for _ in range(tries))
+    return next((d for d in drafts if d is not None), None)
+
+
+def _attempt(order: list[str], rng: random.Random, by_hand: float) -> Draft | None:
+    """One order of the APIs, one shape."""
+    rng.shuffle(order)
+    order.sort(key=lambda a: WRITERS.get(a, (None, ""))[1] in ("loss",))
+    d = Draft(rng, list(rng.choice(START_SHAPES[_rank(order, rng)])))
+    first = list(d.shape)
+    d.inputs.append(("x", ""))
+    idiom_at = rng.randint(0, len(order)) if rng.random() < by_hand else -1
+    residual: _Residual | None = None
+    for k, api in enumerate(order):
+        if k == idiom_at:
+            _write_idiom(d)
+        if residual is None and k < 2 and rng.random() < 0.2:
+            residual = _Residual(d)
+        if d.done or not _write(d, api):
+            return None
+        if residual and residual.fits(d) and rng.random() < 0.8:
+            residual.join(d)
+            residual = None
+        if _has_room_for_operator(d, last_api=k == len(order) - 1):
+            write_operator(d)
+    if idiom_at == len(order):
+        _write_idiom(d)
+    if residual:
+        residual.drop(d)
+    if not d.lines or min(d.shape, default=1) < 1 or math.prod(d.shape) > 40000:
+        return None
+    d.inputs[0] = ("x", d.maker(first, d.start))
+    return d
+
+
+def _write_idiom(d: Draft) -> None:
+    if not d.done:
+        idioms.idiom(d, bool(set(d.apis) & SATURATING))
+
+
+def _has_room_for_operator(d: Draft, last_api: bool) -> bool:
+    """Now and then between two APIs, more often after the last one."""
+    if d.done and last_api:
+        return False
+    return d.rng.random() < (0.3 if last_api else 0.12) and not d.done and bool(d.shape)
+
+
+class _Residual:
+    """The value of one place, called `r`, until it meets a later value that spreads over it."""
+
+    def __init__(self, d: Draft) -> None:
+        self.place, self.shape = len(d.lines), list(d.shape)
+        d.lines.append(f"r = {d.value}")
+
+    def fits(self, d: Draft) -> bool:
+        return not d.done and _spreads(d.shape, self.shape)
+
+    def join(self, d: Draft) -> None:
+        by_r = [f"r / {d.value}"] if d.range == "pos" else []
+        d.step(d.pick(*(f"{d.value} {sign} r" for sign in "++*-"), f"r - {d.value}", *by_r))
+        d.exact, d.range, d.grown, d.shape = False, "any", True, self.shape
+
+    def drop(self, d: Draft) -> None:
+        del d.lines[self.place]
 
 
 def _spreads(shape: list[int], over: list[int]) -> bool:
     """Whether a value of `shape` can be combined with one of shape `over` without changing the latter."""
     return len(shape) == len(over) and all(a in (1, b) for a, b in zip(shape, over, strict=True))
-
-
-def _size(shape: list[int]) -> int:
-    out = 1
-    for s in shape:
-        out *= s
-    return out
 
 
 def _write(d: Draft, api: str) -> bool:
