@@ -15,8 +15,10 @@ from kzlib.apis.resolve import resolve
 from kzlib.records import Task
 from kzlib.teacher import Unsupported, generate, solve
 from kzlib.teacher.compiler import compile_graph
-from kzlib.teacher.grammar import families
+from kzlib.teacher.draft import Draft
+from kzlib.teacher.grammar import families, module_source
 from kzlib.teacher.graph import trace
+from kzlib.teacher.operators import idioms
 from kzlib.teacher.sample import STYLES
 from kzlib.teacher.schedule import PLAIN
 
@@ -84,6 +86,21 @@ def test_broad_style_matches_torch_and_holds_what_people_write_by_hand() -> None
     samples = list(generate(60, seed=12, styles="broad", workers=1))
     assert sum("def __init__(self, *settings)" in s.candidate.source for s in samples) > 5
     bad = failures([(s.task.source, s.candidate.source) for s in samples])
+    assert not bad, bad[0]
+
+
+@pytest.mark.timeout(600)
+def test_every_idiom_is_a_module_that_matches_torch() -> None:
+    written = []
+    for number, found in enumerate(idioms.IDIOMS):
+        shape = {"1": [37], "2": [9, 16], "3": [2, 7, 16], "4": [2, 4, 7, 9], "5": [1, 3, 4, 5, 6]}[found.ranks[0]]
+        draft = Draft(random.Random(number), list(shape))
+        draft.inputs.append(("x", draft.maker(shape, "randn")))
+        assert idioms.write(draft, found), found
+        task = Task(module_source(draft), tuple(draft.apis))
+        assert set(resolve(task.source).apis) == set(found.apis), task.source
+        written.append((task.source, solve(task, "triton", dict(PLAIN)).source))
+    bad = failures(written)
     assert not bad, bad[0]
 
 
@@ -271,7 +288,6 @@ def test_a_foreign_task_does_not_run_in_this_process(tmp_path: Path) -> None:
 
 
 def test_an_instance_norm_after_a_number_is_refused_not_an_error():
-    from kzlib.teacher.draft import Draft
     from kzlib.teacher.operators.norms import norm
 
     assert not norm(Draft(random.Random(0), []), "torch.nn.functional.instance_norm")

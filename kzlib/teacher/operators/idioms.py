@@ -48,7 +48,6 @@ ROWS = """
 1234 | {x} - {y} ; {x} * {x} | | same
 1234 | {x} * {y} + {z} | | same
 1234 | torch.tanh({x} + {y}) - {z} | torch.tanh | same
-1234 | {x} + F.dropout({y}, training=False) | torch.nn.functional.dropout | same
 234 | {x} * {row} | | same
 234 | {x} + {row} | | same
 234 | {x} * {row} + {y} | | same
@@ -105,10 +104,11 @@ def idiom(d: Draft, saturated: bool) -> bool:
     fitting = [
         i for i in IDIOMS if str(d.rank) in i.ranks and not (saturated and any(p in i.lines[0] for p in DIVIDING))
     ]
-    return bool(fitting) and not d.grown and _write(d, d.rng.choice(fitting))
+    return bool(fitting) and not d.grown and write(d, d.rng.choice(fitting))
 
 
-def _write(d: Draft, found: Idiom) -> bool:
+def write(d: Draft, found: Idiom) -> bool:
+    """The idiom's lines, inputs and layers in the draft; False if a dimension is too short for it."""
     text = "\n".join(found.lines)
     dim = d.pick(1, -1, -1) if d.rank > 1 else -1
     if "{dim}" in text and d.shape[dim] < 3:
