@@ -211,6 +211,16 @@ FOREIGN = {
     ),
     "one element rows": module("return torch.softmax(x, dim=1) + torch.cumsum(x, dim=1)", "torch.randn(5, 1)"),
     "groups of one element": module("return self.gn(x * 0.001)", "torch.randn(5, 8)", "self.gn = nn.GroupNorm(8, 8)"),
+    "looked up, then padded": module(
+        "return torch.sigmoid(F.pad(torch.gather(x, 1, y), (1, 1)))",
+        "torch.randn(3, 9), torch.randint(0, 9, (3, 4))",
+        names="x, y",
+    ),
+    "looked up, then stacked": module(
+        "return torch.vstack([torch.gather(x, 1, y), z])",
+        "torch.randn(3, 9), torch.randint(0, 9, (3, 4)), torch.randn(5, 4)",
+        names="x, y, z",
+    ),
     "rows of padding": module("return torch.softmax(F.pad(x, (2, 1, 2, 2)), dim=3)", "torch.randn(2, 3, 5, 7)"),
     "spread of looked up rows": module(
         "return torch.std(self.embedding(x), dim=1)",

@@ -438,8 +438,9 @@ def guarded(lazy: Lazy, index: Shape, guard: Expr, other: float = 0.0) -> Expr:
     inner = lazy.value(index)
 
     def change(e: Expr) -> Expr | None:
-        if e.op == "load":
-            return Expr("load", (*e.args[:-1], both(guard, e.args[-1])), e.attr, e.dtype)
+        if e.op == "load":  # and the loads that its place is read by
+            *index, own = (rewrite(a, change) for a in e.args)
+            return Expr("load", (*index, both(guard, own)), e.attr, e.dtype)
         return None
 
     out = rewrite(inner, change)
