@@ -285,6 +285,15 @@ def gram(x, y, B: tl.constexpr):
     assert judge(DOUBLE_TASK, assembly).outcome is Outcome.UNSUPPORTED
 
 
+@pytest.mark.parametrize("sign", ["&", "|", "^"])
+def test_a_condition_of_one_number_meets_one_of_a_block(sign):
+    expected = {"&": "(x > 0.5) & (x[0] > 0)", "|": "(x > 0.5) | (x[0] > 0)", "^": "(x > 0.5) ^ (x[0] > 0)"}[sign]
+    conditions = task(f"return x * ({expected})", "[torch.randn(300)]")
+    kernel = double_with("v * 2 + 1", f"tl.where((v > 0.5) {sign} (tl.load(x) > 0), v, 0.0)")
+    verdict = judge(conditions, kernel)
+    assert verdict.passed, verdict
+
+
 def test_part_library_part_kernel_passes_with_a_label():
     mixed = task("return torch.relu(x @ x.T)", "[torch.randn(16, 16)]")
     source = double_with("v * 2 + 1", "tl.maximum(v, 0.0)").replace(

@@ -446,7 +446,7 @@ def guarded(lazy: Lazy, index: Shape, guard: Expr, other: float = 0.0) -> Expr:
     out = rewrite(inner, change)
     if out.op == "load" and is_const(inner.args[-1], True) and other == 0.0:
         return out
-    return where(guard, out, other if out.dtype not in ("i32", "i64") else int(other))
+    return where(guard, out, {"i32": int, "i64": int, "bool": bool}.get(out.dtype, float)(other))
 
 
 def _hint(text: str) -> str:

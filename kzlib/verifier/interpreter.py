@@ -53,6 +53,7 @@ def install() -> None:
     _wrap_launch()
     _skip_overflow_checks()
     _repair_bf16()
+    _repair_conditions()
     _repair_libdevice()
     _repair_autotune()
 
@@ -282,6 +283,21 @@ def _repair_bf16() -> None:
 
     ti.InterpreterBuilder.cast_impl = cast_impl
     ti.InterpreterBuilder.get_bf16 = lambda self, value: ti.TensorHandle(np.array([value], dtype=BF16), tl.bfloat16)
+
+
+def _repair_conditions() -> None:
+    """A comparison of scalars stays a condition when it is spread over a block.
+
+    The stock interpreter gives a comparison the type of its operands, so spreading made numbers of it, which `&` refuses.
+    """
+
+    def full(shape: Any, arg: Any) -> Any:
+        data = np.asarray(arg.data)
+        kind = data.dtype if data.dtype == np.bool_ else ti._get_np_dtype(arg.dtype)
+        return ti.TensorHandle(np.full(shape, data.reshape(-1)[0], dtype=kind), arg.dtype.scalar)
+
+    ti.InterpreterBuilder.create_splat = lambda self, ret_ty, arg: full(ret_ty.shape, arg)
+    ti.InterpreterBuilder.create_unsplat = lambda self, arg: full((1,), arg)
 
 
 def _repair_libdevice() -> None:
