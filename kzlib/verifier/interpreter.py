@@ -288,7 +288,7 @@ def _repair_bf16() -> None:
 def _repair_conditions() -> None:
     """A comparison of scalars stays a condition when it is spread over a block.
 
-    The stock interpreter gives a comparison the type of its operands: spread, it was made of numbers, which `&` refuses.
+    The stock interpreter gives a comparison the type of its operands: spread, it became numbers, which `&` refuses.
     """
 
     def full(shape: Any, arg: Any) -> Any:
