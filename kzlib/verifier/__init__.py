@@ -22,6 +22,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any
 
 from kzlib.records import Candidate, Outcome, Task, Verdict
@@ -83,7 +84,9 @@ class Verifier:
         else:
             from kzlib.verifier import gpu
 
-            self._config, self.judge = gpu.executor(self.device, self.server, self.workers)
+            self._config, self.judge, started = gpu.executor(self.device, self.server, self.workers)
+            if started is not None:
+                self._servers["candidates"] = started
             if screen:
                 self._screen = Judge[Job](lambda: self._running("screen", ServerConfig()), References())
 
@@ -92,6 +95,14 @@ class Verifier:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def start(self) -> Verifier:
+        """Begin to start the servers, which takes seconds, while the caller does something else; returns itself."""
+        screen = self._screen.server if self._screen else None
+        for start in (self.server, screen, self.judge.front_end):
+            if start is not None:
+                threading.Thread(target=_quietly, args=(start,), daemon=True).start()
+        return self
 
     def server(self) -> ForkServer:
         """The running fork server; a dead one is replaced."""
@@ -188,7 +199,8 @@ class Verifier:
         yield from self._each(one, distinct)
 
     def _each(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Results as they finish, with a bounded number of items in flight; abandoning the iterator kills what runs."""
+        """Results as they finish, with a bounded number of items in flight. Abandoned, it begins no more of them; those
+        under way end by themselves."""
         pool = ThreadPoolExecutor(self.workers, thread_name_prefix="kz-judge")
         waiting, running = iter(items), set[Future[Any]]()
         try:
@@ -219,3 +231,9 @@ class Verifier:
                 server = self._servers.pop(name, None)
                 if server is not None:
                     server.close()
+
+
+def _quietly(start: Callable[[], ForkServer]) -> None:
+    """A server that cannot be started is met by whoever asks it."""
+    with suppress(ServerDied):
+        start()

@@ -36,12 +36,16 @@ from kzlib.verifier.timing import Result
 AHEAD = 3  # references made at once for tasks whose candidates are next
 
 
-def executor(device: str, server: Callable[[], ForkServer], workers: int) -> tuple[ServerConfig, GpuJudge]:
-    """How the fork server of `device` ("cuda:N") is started, and the judge that uses it."""
+def executor(
+    device: str, server: Callable[[], ForkServer], workers: int
+) -> tuple[ServerConfig, GpuJudge, ForkServer | None]:
+    """How the fork server of `device` ("cuda:N") is started, the judge that uses it, and the server if one runs."""
     index = int(device.partition(":")[2] or 0)
     if index:
         raise ValueError("say cuda:0 and choose the card with CUDA_VISIBLE_DEVICES")
-    return server_config(_walls_work()), GpuJudge(server, index, workers)
+    judge = GpuJudge(server, index, workers)
+    started = None if _WALLS else _try_walls()
+    return server_config(_WALLS[0]), judge, started
 
 
 def server_config(namespaces: bool) -> ServerConfig:
@@ -73,23 +77,26 @@ class _Larger(Exception):  # noqa: N818 - control flow: the judgement begins aga
     """The reference told that its task needs more memory than was taken."""
 
 
-_WALLS: list[bool] = []
+_WALLS: list[bool] = []  # whether a CUDA context can be made inside namespaces of its own; found out once a process
 
 
-def _walls_work() -> bool:
-    """True where a CUDA context can be made inside namespaces of its own; found out once a process."""
-    if not _WALLS:
-        try:
-            server = ForkServer(server_config(True))
-            try:
-                with server.fork("kzlib.verifier.gpu_child:context_main") as child:
-                    child.send({})
-                    _WALLS.append(child.receive(60.0).get("event") == "context")
-            finally:
-                server.close()
-        except (ServerDied, wire.WireError, wire.Deadline):
-            _WALLS.append(False)
-    return _WALLS[0]
+def _try_walls() -> ForkServer | None:
+    """Find out by a server with namespaces, which takes seconds to start; it is kept where they work."""
+    try:
+        server = ForkServer(server_config(True))
+    except ServerDied:
+        _WALLS.append(False)
+        return None
+    try:
+        with server.fork("kzlib.verifier.gpu_child:context_main") as child:
+            child.send({})
+            _WALLS.append(child.receive(60.0).get("event") == "context")
+    except (ServerDied, wire.WireError, wire.Deadline):
+        _WALLS.append(False)
+    if _WALLS[0]:
+        return server
+    server.close()
+    return None
 
 
 class GpuJudge(Judge[GpuJob]):
