@@ -59,12 +59,14 @@ def of_run(run: Run) -> dict[str, Any]:
 
 
 def block(numbers: dict[str, Any]) -> str:
-    """The README's measured part, between its marks: the first run in full, and all side by side."""
+    """The README's measured part, between its marks: the first run on each kind of device in full, all side by side."""
     lines = [BEGIN, ""]
     if not numbers["runs"]:
         lines += ["No run has been published with this version yet.", ""]
-    else:
-        lines += [*_of_run(numbers["runs"][0]), ""]
+    first_on = {tuple(run["device"]): run for run in reversed(numbers["runs"])}
+    for run in numbers["runs"]:
+        if run is first_on[tuple(run["device"])]:
+            lines += [*_of_run(run), ""]
     if len(numbers["runs"]) > 1:
         lines += [*_side_by_side(numbers["runs"]), ""]
     return "\n".join([*lines, END])
