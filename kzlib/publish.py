@@ -100,11 +100,13 @@ def small_png(data: bytes) -> bytes:
     """The picture in 256 colours where that is smaller: figures have few, and the copy has most of them twice."""
     from PIL import Image
 
-    picture = Image.open(io.BytesIO(data)).convert("RGBA")
+    given = Image.open(io.BytesIO(data))
+    picture = given.convert("RGBA")
     page = Image.new("RGBA", picture.size, "white")
     page.alpha_composite(picture)
     out = io.BytesIO()
-    page.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    kept = {name: given.info[name] for name in ("dpi",) if name in given.info}
+    page.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(out, "PNG", optimize=True, **kept)
     return min(out.getvalue(), data, key=len)
 
 

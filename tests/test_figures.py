@@ -19,7 +19,7 @@ import pytest
 from nbconvert import HTMLExporter
 from PIL import Image
 
-from kzlib import figures, frames, notebook_html
+from kzlib import figures, frames, notebook_html, publish
 from kzlib.drawings import outcomes, palette, training
 from kzlib.drawings.words import words
 from kzlib.records import Outcome
@@ -232,12 +232,13 @@ def test_every_figure_of_a_finished_run_is_redrawn_from_its_csv_pixel_by_pixel()
     for csv in runs_at_hand():
         with Image.open(csv.with_suffix(".png")) as file:
             stored, dpi = np.asarray(file.convert("RGB"), dtype=int), round(file.info["dpi"][0])
-        again = pixels(figures.render(figures.redraw(csv), "png", dpi))[..., :3].astype(int)
+        again = figures.render(figures.redraw(csv), "png", dpi)
         head = json.loads(csv.read_text().partition("\n")[0].removeprefix(figures.MARK))
         if head.get("drawn_with") == figures.drawn_with():
-            assert np.array_equal(stored, again), csv.name
+            forms = (Image.open(io.BytesIO(data)).convert("RGB") for data in (again, publish.small_png(again)))
+            assert any(np.array_equal(stored, np.asarray(form)) for form in forms), csv.name
         else:  # drawn by an older version of ours or of matplotlib: another look, still a picture of the same table
-            assert again.shape[2] == 3, csv.name
+            assert pixels(again).ndim == 3, csv.name
 
 
 def shown(monkeypatch, show) -> nbformat.NotebookNode:
