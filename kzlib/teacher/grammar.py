@@ -325,6 +325,8 @@ def _write(d: Draft, api: str) -> bool:
         ok = write(d, api)
         if family not in ("layout", "pad", "index"):
             d.exact = False
+        if family in MIXING or api == "torch.diff":
+            d.range = "any"
     if ok:
         d.note(api, family)
     return ok
@@ -445,6 +447,7 @@ TRIVIAL = {
     "torch.isfinite",
     "torch.eq",
 }
+MIXING = {"matmul", "conv", "conv_transpose", "attention", "norm"}  # with weights or operands of either sign
 SPREAD = {"torch.var", "torch.std", "torch.var_mean", "torch.std_mean", *FAMILIES["norm"]}
 SATURATING = {
     "torch.clamp",
