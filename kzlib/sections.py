@@ -123,7 +123,7 @@ class CoderSection(_GroupRL):
     speed: Literal["plain", "capped", "log"]  # how the speedup S enters the reward
     advantage: Literal["group", "mean_only"]  # divide by the group's deviation, or only subtract its mean
     stabilizers: list[Literal["ladder", "prime_echo", "dynamic_retry", "mirror_pop"]]  # of MusaCoder; [] for none
-    screen: Literal["none", "interpreter"]  # what fails in the interpreter takes no GPU time; passes are the GPU's
+    screen: Literal["none", "interpreter"]  # what is wrong in the interpreter takes no GPU time
 
 
 class EvaluationSection(_Section):

@@ -133,9 +133,10 @@ class ModelNew(torch.nn.Module):
         kernel[(4,)](x, self.scale, y, x.numel(), 256)
         return y
 """
-    bodies = {"wrong": "a", "fails": "nothing", "right": "tl.maximum(a, 0.0)"}
+    bodies = {"wrong": "a", "right": "tl.maximum(a, 0.0)"}
     answers = {name: Candidate(TASK.id, "triton", kernel.replace("RESULT", body)) for name, body in bodies.items()}
-    answers["fails"] = replace(answers["fails"], source=answers["right"].source.replace("x.numel(), 256", "256"))
+    on_a_card = answers["right"].source.replace("y = torch", "assert x.is_cuda\n        y = torch")
+    answers["asks for a GPU"] = Candidate(TASK.id, "triton", on_a_card)
     answers["cuda"] = answer("y.copy_(x)")
     reached = []
     with Verifier(device="cuda:0", workers=2, screen=True) as verifier:
@@ -144,8 +145,7 @@ class ModelNew(torch.nn.Module):
         verdicts = {v.candidate_id: v for v in verifier.verify([TASK], answers.values())}
     found = {name: verdicts[answer.id] for name, answer in answers.items()}
     assert found["wrong"].outcome is Outcome.WRONG and found["wrong"].where == "cpu-interpreter"
-    assert found["fails"].outcome is Outcome.RUNTIME_FAIL and found["fails"].where == "cpu-interpreter"
-    assert set(reached) == {answers["right"].id, answers["cuda"].id}
+    assert set(reached) == {answers[name].id for name in ("right", "asks for a GPU", "cuda")}
     assert found["cuda"].where.startswith("cuda:")
 
 

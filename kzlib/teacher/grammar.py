@@ -413,9 +413,7 @@ WEIGHTS = {
 }
 
 
-def sample_apis(
-    rng: random.Random, chosen: Sequence[str] | None = None, companions: Sequence[float] = (0.4, 0.4, 0.2)
-) -> tuple[str, ...]:
+def sample_apis(rng: random.Random, chosen: Sequence[str] | None, companions: Sequence[float]) -> tuple[str, ...]:
     """A family's API and companions, mostly pointwise: how kernels fuse. `companions`: chances of 0, 1, 2, ... of them."""
     pool = list(chosen or WEIGHTS)
     family = rng.choices(pool, [WEIGHTS.get(f, 3) for f in pool])[0]

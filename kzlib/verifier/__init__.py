@@ -35,9 +35,9 @@ from kzlib.verifier.references import Broken, References
 __all__ = ["TaskCheck", "Verifier", "verify"]
 
 FRONT_END = ServerConfig(preload=("kzlib.verifier.front_end",), environment={})
-# What the interpreter finds and a GPU would find again. What it cannot run ends as compile_fail or timeout there: the
-# GPU is asked.
-SCREENED = frozenset({Outcome.WRONG, Outcome.RUNTIME_FAIL})
+# What the interpreter finds and a GPU would find again. Code that cannot run there, as `assert x.is_cuda`, ends as
+# runtime_fail, compile_fail or timeout: the GPU is asked.
+SCREENED = frozenset({Outcome.WRONG})
 Progress = Callable[[int, int, Verdict], None]
 
 
@@ -65,8 +65,8 @@ class Verifier:
     """Keeps a warm fork server between calls. Use it as a context manager, or `close()` it.
 
     `device` is "auto", "cpu" (Triton's interpreter) or "cuda:N"; `workers` candidates are judged at once.
-    `screen=True` runs Triton candidates in the interpreter before a GPU: what is wrong or fails there takes none of the
-    GPU's time, and its verdict says where it was found. What passes there is judged on the GPU as without it.
+    `screen=True` runs Triton candidates in the interpreter before a GPU: what is wrong there takes none of the GPU's
+    time, and its verdict says where it was found. Everything else is judged on the GPU as without it.
     """
 
     def __init__(self, device: str = "auto", workers: int | None = None, screen: bool = False) -> None:

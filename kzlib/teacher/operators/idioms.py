@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kzlib.teacher.draft import Draft
-from kzlib.teacher.operators.common import WIDTHS, last
+from kzlib.teacher.operators.common import WIDTHS, channels, last
 
 ROWS = """
 234 | {x} / torch.sqrt(torch.mean({x} * {x}, dim={dim}, keepdim=True) + {eps}) | torch.sqrt torch.mean | same
@@ -140,9 +140,8 @@ def write(d: Draft, found: Idiom) -> bool:
 def _per_channel(d: Draft, name: str) -> str:
     if d.rank == 2:
         return d.module(name, f"nn.Parameter(torch.randn({d.argument(last(d), d.shape[1])}))")
-    channels = "out_channels" if d.constants.get("out_channels") == d.shape[1] else "channels"
     ones = ", ".join(["1"] * (d.rank - 2))
-    return d.module(name, f"nn.Parameter(torch.randn({d.argument(channels, d.shape[1])}, {ones}))")
+    return d.module(name, f"nn.Parameter(torch.randn({d.argument(channels(d), d.shape[1])}, {ones}))")
 
 
 def _reshape(d: Draft, gives: str, dim: int, width: int) -> None:
