@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from torch import Tensor
 from trl import GRPOTrainer
 
 from kzlib import decoding
+from kzlib.records import NOT_JUDGED
 from kzlib.seeds import child_seed
 from kzlib.training import RewindStepLog, StepLog
 
@@ -247,8 +249,9 @@ class GroupTrainer(GRPOTrainer):
         self._facts |= {"answers": r.numel(), "unjudged": unjudged, "seconds/verify": seconds}
         if unjudged > self.max_unjudged:
             raise RuntimeError(
-                f"{unjudged:.0%} of a step's answers could not be judged (limit {self.max_unjudged:.0%}): "
-                "run `kz doctor`, then run this notebook again; it continues from its last checkpoint"
+                f"{unjudged:.0%} of a step's answers could not be judged (limit {self.max_unjudged:.0%}; most often "
+                f"here: {_commonest_reason(self._rows())}): run `kz doctor`, then run this notebook again; it "
+                "continues from its last checkpoint"
             )
 
     def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
@@ -329,3 +332,10 @@ def _step_values(logs: dict[str, Any]) -> dict[str, Any]:
         "frac_reward_zero_std": "groups/flat",
     }
     return {ours: logs[theirs] for theirs, ours in names.items() if theirs in logs}
+
+
+def _commonest_reason(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What was said most often of answers that could not be judged; rows as reward functions keep them."""
+    judged = [v for row in rows for v in (row.get("verdict") or row, *row.get("coder_verdicts", ()))]
+    said = Counter(f"{v['outcome']}, {v['message']}" for v in judged if v["outcome"] in NOT_JUDGED)
+    return said.most_common(1)[0][0] if said else "none of this process's answers"

@@ -158,12 +158,12 @@ def test_every_answer_cut_off_is_counted_and_finite(tmp_path: Path) -> None:
 def test_a_step_that_our_machine_failed_on_stops_the_run(tmp_path: Path) -> None:
     def broken(tasks: list[Task], candidates: list, protocol: str) -> Iterator[Verdict]:
         for verdict in judge(tasks, candidates, protocol):
-            yield replace(verdict, outcome=rewards.Outcome.INFRA, timing=None)
+            yield replace(verdict, outcome=rewards.Outcome.INFRA, message="the card is gone", timing=None)
 
     model, tokenizer = tiny()
     pool = tasks()
     scored = CoderReward({t.id: t for t in pool}, broken, tokenizer.eos_token_id)
-    with pytest.raises(RuntimeError, match="could not be judged"):
+    with pytest.raises(RuntimeError, match="could not be judged.*infra, the card is gone"):
         coder_phase(model, tokenizer, pool, {}, scored, SETTINGS, tmp_path, CAGRPO())
 
 
