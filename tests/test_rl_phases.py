@@ -163,7 +163,7 @@ def test_a_step_that_our_machine_failed_on_stops_the_run(tmp_path: Path) -> None
     model, tokenizer = tiny()
     pool = tasks()
     scored = CoderReward({t.id: t for t in pool}, broken, tokenizer.eos_token_id)
-    with pytest.raises(RuntimeError, match="could not be judged.*infra, the card is gone"):
+    with pytest.raises(RuntimeError, match=r"could not be judged.*infra, the card is gone"):
         coder_phase(model, tokenizer, pool, {}, scored, SETTINGS, tmp_path, CAGRPO())
 
 
