@@ -16,7 +16,7 @@ from kzlib.records import Task
 from kzlib.teacher import Unsupported, generate, solve
 from kzlib.teacher.compiler import compile_graph
 from kzlib.teacher.draft import Draft
-from kzlib.teacher.grammar import families, module_source
+from kzlib.teacher.grammar import draft_for, families, module_source
 from kzlib.teacher.graph import trace
 from kzlib.teacher.operators import idioms
 from kzlib.teacher.sample import STYLES
@@ -356,3 +356,10 @@ def test_forms_for_large_shapes_match_torch() -> None:
         pairs.append((task, few))
     bad = failures(pairs)
     assert not bad, bad[0]
+
+
+def test_a_module_of_seven_inputs_is_drafted_anew_and_ends_no_stream() -> None:
+    apis = ["torch.nn.functional.scaled_dot_product_attention", "torch.addcmul", "torch.addcdiv", "torch.where"]
+    drafts = [draft_for(apis, random.Random(seed), by_hand=1.0) for seed in range(40)]
+    assert any(drafts)
+    assert max(len(d.inputs) for d in drafts if d) <= 6

@@ -20,6 +20,10 @@ SIZE_NAMES = {
 }
 
 
+class TooManyInputsError(ValueError):
+    """A module of seven inputs: nobody writes one."""
+
+
 @dataclass
 class Draft:
     """The task under construction. `value` is the forward variable; ops add lines and change `shape`."""
@@ -85,7 +89,9 @@ class Draft:
 
     def input(self, shape: list[int] | tuple[int, ...], kind: str = "randn", names: tuple[str, ...] = ()) -> str:
         """Another forward argument."""
-        letter = next(c for c in ("x", "y", "z", "w", "u", "v") if c not in dict(self.inputs))
+        letter = next((c for c in ("x", "y", "z", "w", "u", "v") if c not in dict(self.inputs)), None)
+        if letter is None:
+            raise TooManyInputsError
         self.inputs.append((letter, self.maker(shape, kind, names)))
         return letter
 

@@ -8,12 +8,13 @@ Style "plain" is short and regular: diversity lies in which operators meet and h
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import random
 import re
 from collections.abc import Sequence
 
-from kzlib.teacher.draft import RANGES, Draft
+from kzlib.teacher.draft import RANGES, Draft, TooManyInputsError
 from kzlib.teacher.operators import (
     attention,
     gates,
@@ -244,8 +245,11 @@ def draft_for(apis: Sequence[str], rng: random.Random, tries: int = 40, by_hand:
 
     With chance `by_hand` it also holds an idiom, with the APIs that the idiom needs.
     """
-    drafts = (_attempt(list(apis), rng, by_hand) for _ in range(tries))
-    return next((d for d in drafts if d is not None), None)
+    for _ in range(tries):
+        with contextlib.suppress(TooManyInputsError):
+            if (draft := _attempt(list(apis), rng, by_hand)) is not None:
+                return draft
+    return None
 
 
 def _attempt(order: list[str], rng: random.Random, by_hand: float) -> Draft | None:
