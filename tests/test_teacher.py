@@ -359,7 +359,6 @@ def test_forms_for_large_shapes_match_torch() -> None:
 
 
 def test_a_module_of_seven_inputs_is_drafted_anew_and_ends_no_stream() -> None:
-    apis = ["torch.nn.functional.scaled_dot_product_attention", "torch.addcmul", "torch.addcdiv", "torch.where"]
-    drafts = [draft_for(apis, random.Random(seed), by_hand=1.0) for seed in range(40)]
-    assert any(drafts)
-    assert max(len(d.inputs) for d in drafts if d) <= 6
+    apis = ["torch.addcmul", "torch.addcdiv", "torch.where"]
+    drafts = [draft_for(list(apis), random.Random(seed), by_hand=1.0) for seed in range(40)]
+    assert max(len(draft.inputs) for draft in drafts if draft) == 6
