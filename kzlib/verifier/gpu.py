@@ -391,7 +391,7 @@ class GpuJudge(Judge[GpuJob]):
             {
                 "floor_us": round(floor, 2),
                 "hidden_us": round(result.hidden_us, 1),
-                "timing_error": round(result.error, 4),
+                "timing_error": round(timing.speedup_error(result), 4),
                 "clock_mhz": _clock(self.device),
                 "baseline_mode": "eager",
             }

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 LAUNCH_BOUND_US = 12.0  # below this a call is mostly launching; its speedup says little about a kernel
+SHORT_US = 50.0  # up to here (3 to 30 us were measured) two processes with the same code differ by a constant ...
+PROCESS_ERROR = 0.031  # ... of this size: standard deviation, benchmarks/results/verifier-gpu-aa.csv
 MIN_PAIRS = 8
 MAX_PAIRS = 40
 MAX_LAUNCH_BOUND = 20
@@ -65,6 +67,16 @@ def summarise(samples: Sequence[Sample]) -> Result:
         candidate, baseline, math.exp(centre), len(samples), iqr(mine) / candidate, _median_error(ratios), hidden,
         min(candidate, baseline) < LAUNCH_BOUND_US,
     )  # fmt: skip
+
+
+def speedup_error(result: Result) -> float:
+    """Standard error of the log of the speedup, with what more pairs of the same two processes do not take away.
+
+    >>> short, long = (summarise([Sample(us, us, us, us)] * 9) for us in (10.0, 2000.0))
+    >>> speedup_error(short), speedup_error(long)
+    (0.031, 0.0)
+    """
+    return math.hypot(result.error, PROCESS_ERROR if result.candidate_us < SHORT_US else 0.0)
 
 
 def iqr(values: Sequence[float]) -> float:
