@@ -337,5 +337,5 @@ def _step_values(logs: dict[str, Any]) -> dict[str, Any]:
 def _commonest_reason(rows: Sequence[Mapping[str, Any]]) -> str:
     """What was said most often of answers that could not be judged; rows as reward functions keep them."""
     judged = [v for row in rows for v in (row.get("verdict") or row, *row.get("coder_verdicts", ()))]
-    said = Counter(f"{v['outcome']}, {v['message']}" for v in judged if v["outcome"] in NOT_JUDGED)
+    said = Counter(f"{v['outcome']}, {v['message']}" for v in judged if v.get("outcome") in NOT_JUDGED)
     return said.most_common(1)[0][0] if said else "none of this process's answers"
