@@ -4,8 +4,9 @@
 
 `8x60@3e-4` is 8 prompts a step, 60 steps, learning rate 3e-4. Every phase begins at the run's cold start. The Coder
 trains on modules that the cold start's Proposer writes for the run's harvest sets, and is scored on such modules that
-it never saw and on the built-in set, at temperature 1; the Proposer on API sets that it never trained on.
-Source: issue 7, the bar on `laptop`.
+it never saw and on the built-in set, at temperature 1; the Proposer on API sets that it never trained on. Seconds are
+medians over the steps. `--uncut` adds, after each Coder's phase, the same one with the rows and the padding that
+`kzlib.packing.pulling` leaves out. Source: issue 7, the bar on `laptop`.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 GROUP = 8  # answers a prompt
@@ -128,7 +130,13 @@ class Bench:
         log = coevolution.coder_phase(model, tokenizer, train, rates, reward, _settings(asked, 640), folder)
         after = scored()
         gaps = [_gap(name, before[name], after[name]) for name in sets]
-        return {**gaps[0], **gaps[1], **_ends("groups/accuracy", log)}
+        return {**gaps[0], **gaps[1], **_ends("groups/accuracy", log), **_seconds(log)}
+
+    def uncut(self, asked: Phase, folder: Path, pool: list[Any], rates: dict[str, float]) -> dict[str, Any]:
+        from unittest.mock import patch
+
+        with patch("kzlib.ca_grpo.pulling", lambda batch: batch):
+            return {"rows": "all", **self.coder(asked, folder, pool, rates)}
 
     def answers(self, model: Any, tokenizer: Any, tasks: Sequence[Any]) -> dict[str, float]:
         """The share of GROUP answers that pass, by task."""
@@ -164,11 +172,16 @@ def _ends(name: str, log: Sequence[dict[str, Any]]) -> dict[str, float]:
     return {"training_first": round(fmean(values[:third]), 3), "training_last": round(fmean(values[-third:]), 3)}
 
 
+def _seconds(log: Sequence[dict[str, Any]]) -> dict[str, float]:
+    return {name: round(median(row[f"seconds/{name}"] for row in log), 2) for name in ("generate", "verify", "train")}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path, help="a finished run with its checkpoints")
     parser.add_argument("--coder", nargs="+", type=phase, default=[], metavar="8x60@3e-4")
     parser.add_argument("--proposer", nargs="+", type=phase, default=[], metavar="8x30@1e-4")
+    parser.add_argument("--uncut", action="store_true", help="each Coder's phase once more with rows that pull nowhere")
     parser.add_argument("--modules", type=int, default=200, help="proposed for training and scoring the Coder")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
@@ -195,7 +208,10 @@ def _rows(arguments: argparse.Namespace) -> Iterable[dict[str, Any]]:
         work = [("proposer", asked, bench.proposer) for asked in arguments.proposer]
         if arguments.coder:
             pool, rates = bench.harvest(Path(scratch) / "harvest")
-            work += [("coder", asked, lambda p, f: bench.coder(p, f, pool, rates)) for asked in arguments.coder]
+            ways = [bench.coder, bench.uncut] if arguments.uncut else [bench.coder]
+            work += [
+                ("coder", asked, partial(way, pool=pool, rates=rates)) for asked in arguments.coder for way in ways
+            ]
         for i, (role, asked, measured) in enumerate(work):
             began = time.monotonic()
             head = {"role": role, "answers_a_step": asked.prompts * GROUP, "steps": asked.steps, "rate": asked.rate}

@@ -23,6 +23,7 @@ from torch import Tensor
 from trl import GRPOTrainer
 
 from kzlib import decoding
+from kzlib.packing import pulling
 from kzlib.records import NOT_JUDGED
 from kzlib.seeds import child_seed
 from kzlib.training import RewindStepLog, StepLog
@@ -272,6 +273,11 @@ class GroupTrainer(GRPOTrainer):
         if self.accelerator.is_main_process and self._rollout_log and self.model.training:
             self._rollout_log.append(*rows)
         return out
+
+    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
+        # A KL penalty pulls on every row; only "dapo" divides by a number that does not change with the rows.
+        exact = self.beta == 0 and self.loss_type == "dapo" and self.model.training
+        return super()._compute_loss(model, pulling(inputs) if exact else inputs)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         training = self.model.training

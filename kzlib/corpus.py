@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import multiprocessing
+import os
 import random
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kzlib.apis.catalogue import find
 from kzlib.contamination import compare
 from kzlib.identity import identity
 from kzlib.records import Answer, Backend, Candidate, Task, Verdict, content_id, from_json, to_json
@@ -25,10 +29,11 @@ from kzlib.tasks import load_tasks
 from kzlib.training import StepLog, read_steps
 
 if TYPE_CHECKING:
+    from kzlib.proposals import Written
     from kzlib.teacher import Sample
 
-
 PLAIN = ("step", "kept", "reason", "family")  # columns of an exported corpus that are no JSON
+CHUNK = 64  # modules a worker lowers at once
 TEACHER = Path(__file__).with_name("teacher")
 
 
@@ -97,6 +102,16 @@ def _judged(
         }
 
 
+def shares(size: int, backends: int, asked: float) -> tuple[int, int]:
+    """Pairs a backend: the teacher's own, and those for modules as the Proposer is asked for them.
+
+    >>> shares(100, backends=1, asked=0.25), shares(7, backends=2, asked=0.0)
+    ((75, 25), (4, 0))
+    """
+    each = -(-size // backends)
+    return each - round(asked * each), round(asked * each)
+
+
 def stream(
     backend: Backend, wanted: int, seed: int, families: Sequence[str], style: str, answer_tokens: int
 ) -> Generator[Sample]:
@@ -108,6 +123,57 @@ def stream(
         yield from (s for s in made if len(s.candidate.source) < 2.5 * answer_tokens)
     finally:
         made.close()
+
+
+def for_modules(
+    written: Sequence[Written], backend: Backend, style: str, answer_tokens: int, workers: int | None = None
+) -> Generator[Sample]:
+    """The teacher's kernels for modules that were written for API sets (`kzlib.proposals`), in their order.
+
+    Those whose kernel would be longer than the style allows, or than an answer may be, are left out. The same
+    whatever the number of workers (None or 0: as many as cores, up to 16).
+    """
+    from kzlib.teacher.sample import single_threaded
+
+    jobs = [(written[k : k + CHUNK], backend, style) for k in range(0, len(written), CHUNK)]
+    with ProcessPoolExecutor(
+        workers or min(16, len(os.sched_getaffinity(0))), multiprocessing.get_context("spawn"), single_threaded
+    ) as pool:
+        for made in pool.map(_kernels, jobs):
+            yield from (s for s in made if len(s.candidate.source) < 2.5 * answer_tokens)
+
+
+def _kernels(job: tuple[Sequence[Written], Backend, str]) -> list[Sample]:
+    written, backend, style = job
+    return [sample for one in written if (sample := kernel_for(one, backend, style)) is not None]
+
+
+def kernel_for(written: Written, backend: Backend, style: str = "plain") -> Sample | None:
+    """A kernel under the plain schedule, or None where the module has no lowering or one too long for the style.
+
+    >>> from kzlib.proposals import module_for
+    >>> written = module_for(("torch.exp", "torch.abs"), random.Random(0))
+    >>> "x = tl.abs(x)" in kernel_for(written, "triton").candidate.source
+    True
+    """
+    from kzlib.constructor import settled_source
+    from kzlib.teacher import Sample, Unsupported
+    from kzlib.teacher.compiler import compile_graph
+    from kzlib.teacher.graph import execute, trace_namespace
+    from kzlib.teacher.sample import POINTWISE_FAMILIES, STYLES
+    from kzlib.teacher.schedule import PLAIN as SCHEDULE
+
+    shown = settled_source(written.source)  # the kernel mirrors what the Coder is shown
+    try:
+        text, plan, principles = compile_graph(shown, trace_namespace(execute(shown)), backend, SCHEDULE)
+    except Unsupported:
+        return None
+    if len(plan.steps) > STYLES[style].kernels or len(text) > STYLES[style].characters:
+        return None
+    classes = [find(name).operator_class for name in written.apis]
+    family = next((c for c in classes if c not in POINTWISE_FAMILIES), classes[0])
+    task = written.task
+    return Sample(task, Candidate(task.id, backend, text), family, dict(SCHEDULE), principles)
 
 
 def key_of(backend: Backend, seed: int, families: Sequence[str], style: str, answer_tokens: int, protocol: str) -> str:

@@ -1,4 +1,4 @@
-"""Rows of a batch packed into lines of one length, each attending to itself alone.
+"""Less padding: rows packed into lines, each attending to itself alone, and RL batches cut down to what pulls.
 
 A batch of kernels holds rows of 20 tokens and of 400. Padded, two thirds of it is nothing; cut into parts by length, a
 CPU works on matrices too small for two cores. Positions begin anew with every row, from which transformers makes the
@@ -60,3 +60,27 @@ def packed(rows: Sequence[Mapping[str, Any]], padding: int) -> dict[str, torch.T
             start = end
         positions[n, start:] = torch.arange(longest - start)
     return {"input_ids": ids, "labels": labels, "position_ids": positions}
+
+
+def pulling(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """Of an RL batch of TRL's, the rows with an advantage (one, if none has), without columns that none of them fills.
+
+    Prompts are padded on the left, answers on the right. A row of a flat group has an advantage of 0 and so no
+    gradient; half of a step's rows are such. A loss that is divided by a number of the whole batch (`dapo`'s tokens)
+    keeps its value and its gradient.
+
+    >>> mask = torch.tensor([[0, 1], [1, 1]])
+    >>> batch = {"prompt_ids": torch.tensor([[9, 5], [6, 7]]), "prompt_mask": mask, "completion_mask": mask.flip(1)}
+    >>> cut = pulling({**batch, "completion_ids": torch.tensor([[3, 9], [4, 5]]), "advantages": torch.tensor([1., 0.])})
+    >>> cut["prompt_ids"].tolist(), cut["completion_ids"].tolist()
+    ([[5]], [[3]])
+    """
+    n, width = batch["completion_ids"].shape
+    rows = batch["advantages"].nonzero()[:, 0]
+    rows = rows if len(rows) else torch.zeros(1, dtype=torch.long, device=rows.device)
+    prompts = batch["prompt_ids"].shape[1] - int(batch["prompt_mask"][rows].sum(1).max())
+    answers = max(1, int(batch["completion_mask"][rows].sum(1).max()))
+    by_row = {k: v[rows] for k, v in batch.items() if isinstance(v, torch.Tensor) and v.dim() and len(v) == n}
+    of_prompts = {k: v[:, prompts:] for k, v in by_row.items() if k.startswith("prompt_")}
+    of_answers = {k: v[:, :answers] for k, v in by_row.items() if v.dim() == 2 and v.shape[1] == width}
+    return {**batch, **by_row, **of_answers, **of_prompts}

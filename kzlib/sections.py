@@ -36,6 +36,7 @@ class SamplingSection(_Section):
     set_sizes: Annotated[list[Count], Field(min_length=1)]  # APIs in a list, in equal shares (paper: 2 and 3)
     sampler: Literal["cooccurrence", "uniform", "frontier"]  # how lists are drawn
     operator_classes: list[str]  # of the catalogue, the only ones drawn from; [] takes all 442 APIs
+    most_used: Whole  # of these, only so many, those that real classes use most; 0 takes all
     proposer_prompts: Count  # of these, lists kept as the Proposer's training prompts (paper: 400)
 
 
@@ -71,9 +72,10 @@ class ModelSection(_Section):
 
 class CorpusSection(_Section):
     corpus_size: Count  # verified (module, kernel) pairs of the cold start
+    corpus_asked: Share  # of them, for modules as the Proposer is asked for them; the others are the teacher's own
     corpus_families: list[str]  # op families of the teacher; [] takes all
     corpus_style: Literal["plain", "broad", "varied"]  # short; longer, with idioms; or dressed as people dress them
-    corpus_from: str  # folder of pairs verified beforehand by `kz corpus`; "" verifies them here
+    corpus_from: str  # folder of the teacher's own, verified beforehand by `kz corpus`; "" verifies them here
 
 
 class SftSection(_Section):

@@ -79,6 +79,7 @@ def test_words_that_yaml_1_1_turns_into_other_things_stay_text(word: str) -> Non
         ("coder: {group_size: 1}", "group_size: 4 or group_size: 8 work"),
         ("coder: {prompts_per_step: 2, group_size: 4, micro_batch: 3}", "micro_batch: 2 or micro_batch: 4 work"),
         ("model: {hidden: 130, heads: 4}", "hidden: 128 or hidden: 136 work"),
+        ("corpus: {corpus_asked: 1.5}", "corpus.corpus_asked is 1.5"),
         ("model: {context: 100}", "context (100) must hold a module and its answer"),
         ("evaluation: {eval_samples: 2, ks: [1, 10]}", "raise eval_samples to 10"),
         ("sampling: {api_sets: 5, proposer_prompts: 6}", "make api_sets at least as large"),

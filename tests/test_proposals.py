@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kzlib import policy, proposals, sft
+from kzlib import corpus, policy, proposals, sft
 from kzlib.apis import catalogue, in_classes, sample_sets
 from kzlib.prompts import calls_of, proposer_prompt, spelled_call
 from kzlib.teacher.grammar import draft_for, module_source, writable
@@ -109,3 +109,16 @@ def test_the_plain_spelling_computes_what_the_draft_does(seed: int, apis: list[s
         torch.manual_seed(1)
         outputs.append(model(*space["get_inputs"]()))
     assert torch.equal(torch.nan_to_num(outputs[0]), torch.nan_to_num(outputs[1])), plain
+
+
+def test_their_kernels_are_the_same_for_any_number_of_workers_fit_an_answer_and_pass() -> None:
+    """The Coder's pairs are these modules with the teacher's kernels."""
+    made = list(corpus.for_modules(WRITTEN, "triton", "plain", 640, workers=2))
+    assert made == [k for w in WRITTEN if (k := corpus.kernel_for(w, "triton")) and len(k.candidate.source) < 1600]
+    assert len(made) > 0.5 * len(WRITTEN)
+    with Verifier(device="cpu", workers=1) as verifier:
+        verdicts = list(verifier.verify([k.task for k in made[:16]], [k.candidate for k in made[:16]]))
+    assert [v.message for v in verdicts if not v.passed] == []
+    short = list(corpus.for_modules(WRITTEN, "triton", "plain", 300, workers=1))
+    assert short == [k for k in made if len(k.candidate.source) < 750]
+    assert {k.family for k in made} <= set(CLASSES)

@@ -18,9 +18,10 @@ import pytest
 import torch
 from rl_doubles import check, judge, readable, tasks, tiny
 
-from kzlib import coevolution, decoding, evaluation, policy, rewards
+from kzlib import ca_grpo, coevolution, decoding, evaluation, policy, rewards
 from kzlib.ca_grpo import CAGRPO, advantages, as_groups, reward
 from kzlib.coevolution import GroupSettings, coder_phase, draw, harvest, pool_of, proposer_phase, records_of
+from kzlib.packing import pulling
 from kzlib.records import Answer, Task, Verdict
 from kzlib.rewards import Attempts, CoderReward, ModuleCheck, ProposerReward
 from kzlib.training import TimeIsUpError, read_steps
@@ -88,6 +89,24 @@ def test_rollouts_hold_the_formulas_numbers(whole: tuple[Path, str, list]) -> No
         else:
             assert row["reward"] == pytest.approx(value, rel=1e-6)
         assert row["advantage"] == pytest.approx(advantage, abs=1e-4)
+
+
+def test_rows_without_an_advantage_and_padding_are_left_out_and_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, (cut,) = coder_run(tmp_path / "cut", steps=1)
+    rows: list[int] = []
+
+    def uncut(batch: dict[str, Any]) -> dict[str, Any]:
+        rows.append(len(pulling(batch)["advantages"]))
+        return batch
+
+    monkeypatch.setattr(ca_grpo, "pulling", uncut)
+    _, (whole,) = coder_run(tmp_path / "whole", steps=1)
+    assert cut["grad_norm"] == pytest.approx(whole["grad_norm"], rel=1e-5)
+    assert cut["loss"] == pytest.approx(whole["loss"], abs=1e-6)
+    advantages = [row["advantage"] for row in read_steps(tmp_path / "cut" / "rollouts.jsonl")]
+    assert sum(rows) == sum(a != 0 for a in advantages) < whole["answers"]
 
 
 def test_killed_and_resumed_equals_uninterrupted(whole: tuple[Path, str, list], tmp_path: Path) -> None:

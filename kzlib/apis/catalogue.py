@@ -85,17 +85,22 @@ def find(name: str) -> Api:
     return catalogue()[place]
 
 
-def in_classes(operator_classes: Collection[str]) -> tuple[str, ...]:
-    """Names of these operator classes, in the catalogue's order; an unknown class is an error that lists them.
+def in_classes(operator_classes: Collection[str], most_used: int = 0) -> tuple[str, ...]:
+    """Names of these operator classes (none: of all), most used first; with `most_used`, only so many of them.
+
+    An unknown class is an error that lists the known ones.
 
     >>> len(in_classes(["softmax"])), in_classes(["softmax"])[0]
     (8, 'torch.nn.functional.softmax')
+    >>> in_classes([], most_used=3)
+    ('torch.nn.Linear', 'torch.Tensor.view', 'torch.cat')
     """
     known = {api.operator_class for api in catalogue()}
     unknown = sorted(set(operator_classes) - known)
     if unknown:
         raise ValueError(f"no operator class {unknown[0]!r}: type one of {', '.join(sorted(known))}")
-    return tuple(api.name for api in catalogue() if api.operator_class in operator_classes)
+    chosen = operator_classes or known
+    return tuple(api.name for api in catalogue() if api.operator_class in chosen)[: most_used or None]
 
 
 @cache

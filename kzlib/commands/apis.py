@@ -76,7 +76,7 @@ def _sample(args: argparse.Namespace) -> int:
     if args.sampler == "frontier" and args.weakness is None:
         raise ValueError("the frontier sampler needs what the Coder is weak at: add --weakness FILE")
     weakness = Weakness.load(args.weakness) if args.weakness else None
-    allowed = in_classes(args.operator_class) if args.operator_class else None
+    allowed = in_classes(args.operator_class or ())
     for apis in sample_sets(args.n, args.seed, args.sampler, sizes, weakness, allowed):
         print(json.dumps(list(apis)))
     return 0

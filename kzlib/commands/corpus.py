@@ -1,4 +1,4 @@
-"""`kz corpus`: verify a profile's cold-start pairs beforehand, on any machine, for `corpus_from`.
+"""`kz corpus`: verify the teacher's own pairs of a profile's cold start beforehand, on any machine, for `corpus_from`.
 
 Source: issue 10, item 1.
 """
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     params = load_profile(args.profile)
     seed, made, tokens = params.run.seed, params.corpus, params.model.answer_tokens
     for backend in [args.backend] if args.backend else params.run.backends:
-        wanted = args.n or -(-made.corpus_size // len(params.run.backends))
+        wanted = args.n or corpus.shares(made.corpus_size, len(params.run.backends), made.corpus_asked)[0]
         key = corpus.key_of(backend, seed, made.corpus_families, made.corpus_style, tokens, params.verifier.protocol)
         path = args.out / f"{backend}.{key}.jsonl"
         samples = corpus.stream(backend, wanted, seed, made.corpus_families, made.corpus_style, tokens)
