@@ -41,7 +41,7 @@ def write_page(run: Run) -> Path:
         title=f"KernelZero, {run.profile}/{run.name}",
         profile=run.profile,
         run=run.name,
-        proposer=_proposer(result),
+        training=_training(result),
         proposer_gain=[{**row, "text": summary.difference(row)} for row in result["proposer_gain"]],
         coder=_coder(result),
         gain=[{**row, "text": summary.difference(row)} for row in result["gain"]],
@@ -87,16 +87,15 @@ def _coder(result: dict[str, Any]) -> dict[str, Any]:
     return {"columns": columns, "rows": rows}
 
 
-def _proposer(result: dict[str, Any]) -> list[dict[str, Any]]:
+def _training(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {
-            "what": quantity.replace("_", " "),
-            "start": _parts(ends["start"]),
-            "end": _parts(ends["end"]),
-            "n": f"{min(summary.ENDS, ends['steps'])} of {ends['steps']} steps",
+            "what": row["curve"],
+            "start": _parts(row["start"]),
+            "end": _parts(row["end"]),
+            "n": f"{row['start']['steps']} of {row['steps']} steps",
         }
-        for quantity, ends in result["proposer"].items()
-        if ends["start"]
+        for row in result["training"]
     ]
 
 

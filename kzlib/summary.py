@@ -36,7 +36,7 @@ def summary(run: Run) -> dict[str, Any]:
         "run": run.name,
         "seed": params["run"]["seed"],
         "device": sorted({item.where for item in attempts} - {"nowhere"}),
-        "proposer": _ends(run, params),
+        "training": _training(run, params["run"]["seed"]),
         "proposer_gain": proposer_gain(run, params["run"]["seed"]),
         "coder": _coder(attempts, params),
         "gain": gain(attempts, params["run"]["seed"]),
@@ -55,17 +55,15 @@ def evaluated(run: Run) -> list[Attempt]:
     return read_attempts(path) if path.exists() else []
 
 
-def _ends(run: Run, params: dict[str, Any]) -> dict[str, Any]:
-    frame = frames.training_frame([run])
-    result = {}
-    for quantity in ("validity", "coder_accuracy", "frontier_reward"):
-        curve = frame[(frame["role"] == "proposer") & (frame["quantity"] == quantity)].sort_values("step")
-        values = [float(value) for value in curve["value"]]
-        result[quantity] = {
-            "start": _mean(values[:ENDS], params["run"]["seed"]),
-            "end": _mean(values[-ENDS:], params["run"]["seed"]),
-            "steps": len(values),
-        }
+def _training(run: Run, seed: int) -> list[dict[str, Any]]:
+    """Of each curve of figure 3 its mean over the first and over the last steps, of all rounds together."""
+    result = []
+    curves = frames.training_frame([run]).groupby(["role", "quantity", "backend"], sort=False, dropna=False)
+    for (role, quantity, backend), rows in curves:
+        values = [float(value) for value in rows.sort_values("step")["value"]]
+        what = f"{quantity}, {backend}" if role == "coder" else quantity.replace("_", " ")
+        ends = {"start": _mean(values[:ENDS], seed), "end": _mean(values[-ENDS:], seed)}
+        result.append({"curve": f"{role.capitalize()}, {what}", **ends, "steps": len(values)})
     return result
 
 
@@ -84,10 +82,8 @@ def proposer_gain(run: Run, seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def _mean(values: Sequence[float], seed: int) -> dict[str, Any] | None:
-    """Mean over steps with a bootstrap interval over those steps; None without a step."""
-    if not values:
-        return None
+def _mean(values: Sequence[float], seed: int) -> dict[str, Any]:
+    """Mean over steps with a bootstrap interval over those steps."""
     low, high = bootstrap(values, seed)
     return {"value": math.fsum(values) / len(values), "low": low, "high": high, "steps": len(values)}
 
@@ -223,9 +219,10 @@ def as_text(result: dict[str, Any]) -> str:
     """The headline numbers for people; `--json` has every level and k."""
     device = ", ".join(result["device"]) or "no device yet"
     lines = [f"{result['profile']}/{result['run']}  seed {result['seed']}  on {device}"]
-    for quantity, ends in result["proposer"].items():
-        if ends["start"]:
-            lines.append(f"Proposer {quantity}: {cell(ends['start'])} -> {cell(ends['end'])} ({ends['steps']} steps)")
+    lines += [
+        f"{row['curve']}: {cell(row['start'])} -> {cell(row['end'])} ({row['steps']} steps)"
+        for row in result["training"]
+    ]
     lines += [
         f"{row['quantity']} of {row['models'][1]} minus {row['models'][0]}, {row['tasks']} API sets: {difference(row)}"
         for row in result["proposer_gain"]

@@ -37,7 +37,7 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 
 def collect(specs: Iterable[str]) -> dict[str, Any]:
     """The headline numbers of runs, each with the manifest entries they come from."""
-    return {"schema": 2, "runs": [of_run(compare.find(spec)) for spec in specs]}
+    return {"schema": 3, "runs": [of_run(compare.find(spec)) for spec in specs]}
 
 
 def of_run(run: Run) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def of_run(run: Run) -> dict[str, Any]:
         for name, entry in entries.items()
         if name == "evaluation.attempts" or entry["path"].startswith(("metrics/proposer_", "metrics/coder_rl"))
     }
-    kept = ("seed", "device", "proposer", "proposer_gain", "coder", "gain", "costs")
+    kept = ("seed", "device", "training", "proposer_gain", "coder", "gain", "costs")
     result = {"run": f"{run.profile}/{run.name}", "sources": sources, **{name: known[name] for name in kept}}
     return json.loads(json.dumps(result))  # as it is read back
 
@@ -87,13 +87,12 @@ def _of_run(run: dict[str, Any]) -> Iterator[str]:
         cells = [summary.cell(row["cells"].get(name)) for name in columns]
         n = f"{row['tasks']}" + (f" ({row['left_out']})" if row["left_out"] else "")
         yield "| " + " | ".join([row["model"], tasks, row["backend"], row["protocol"], n, *cells, timing]) + " |"
-    ends = {name: known for name, known in run["proposer"].items() if known["start"]}
-    if ends:
+    if run["training"]:
         yield ""
-        yield "| Proposer | first steps | last steps | steps, each |"
+        yield "| training, all rounds | first steps | last steps | steps, each |"
         yield "|" + " --- |" * 4
-    for name, known in ends.items():
-        cells = [name.replace("_", " "), summary.cell(known["start"]), summary.cell(known["end"])]
+    for known in run["training"]:
+        cells = [known["curve"], summary.cell(known["start"]), summary.cell(known["end"])]
         yield "| " + " | ".join([*cells, f"{known['start']['steps']} of {known['steps']}"]) + " |"
 
 

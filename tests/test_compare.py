@@ -122,7 +122,9 @@ def test_command_summary_prints_one_json_object_with_counts_and_intervals(capsys
     assert main(["summary", "--profile", "smoke", "--run", "one", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["device"] == ["cpu-interpreter"]
-    assert {"start", "end", "steps"} == set(result["proposer"]["validity"])
+    curves = {row["curve"]: row for row in result["training"]}
+    assert {"Proposer, validity", "Coder, pass@1, triton"} <= set(curves)
+    assert all({"curve", "start", "end", "steps"} == set(row) for row in curves.values())
     assert all({"value", "low", "high", "tasks", "timing", "where"} <= set(row) for row in result["coder"])
     assert {row["stage"]: row["verdicts"] for row in result["stages"]}["05_evaluation"] == 2 * 2 * 12 * 4
     assert main(["summary", "--profile", "smoke", "--run", "one"]) == 0

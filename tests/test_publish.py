@@ -95,7 +95,7 @@ def test_numbers_are_those_of_the_run(copy, root):
     from kzlib.compare import find
 
     whole, published = summary.summary(find("smoke/whole")), summary.summary(copy)
-    for part in ("coder", "proposer", "outcomes", "stages", "costs"):
+    for part in ("coder", "training", "outcomes", "stages", "costs"):
         assert whole[part] == published[part]
     assert report.examples(copy) == report.examples(find("smoke/whole"))
 

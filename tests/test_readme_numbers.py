@@ -62,14 +62,14 @@ def test_an_edited_number_is_found(collected):
     assert "write" in numbers_of.problems(collected, good.replace(value, "0.999", 1), [])[0]
 
 
-@pytest.mark.parametrize("part", ["coder", "proposer", "costs"])
+@pytest.mark.parametrize("part", ["coder", "training", "costs"])
 def test_a_number_typed_into_the_collected_file_is_found_though_the_table_agrees(collected, part):
     forged = json.loads(json.dumps(collected))
     run = forged["runs"][0]
     if part == "coder":
         run["coder"][0]["value"] = 0.987
-    elif part == "proposer":
-        run["proposer"]["validity"]["end"]["value"] = 0.987
+    elif part == "training":
+        run["training"][0]["end"]["value"] = 0.987
     else:
         run["costs"]["tokens"] += 1
     text = numbers_of.written(f"{numbers_of.BEGIN}\n{numbers_of.END}", forged)
