@@ -6,7 +6,8 @@
 trains on modules that the cold start's Proposer writes for the run's harvest sets, and is scored on such modules that
 it never saw and on the built-in set, at temperature 1; the Proposer on API sets that it never trained on. Seconds are
 medians over the steps. `--uncut` adds, after each Coder's phase, the same one with the rows and the padding that
-`kzlib.packing.pulling` leaves out; it meets the same answers, so their verdicts are known. Source: issue 7, the bar on `laptop`.
+`kzlib.packing.pulling` leaves out; it meets the same answers, so their verdicts are known.
+Source: issue 7, the bar on `laptop`.
 """
 
 from __future__ import annotations
